@@ -1,0 +1,12 @@
+//! Container: bytes ⇄ header and index. `SPEC.md` beside this file is the format; sections are cited from there.
+
+mod bytes;
+pub mod header;
+pub mod index;
+pub mod params;
+pub mod read;
+pub mod write;
+
+pub use header::Header;
+pub use read::{Index, Opening, Step};
+pub use params::LevelParams;

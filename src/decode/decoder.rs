@@ -1,0 +1,374 @@
+//! The decoder that callers use: a source, its index, and decodes of any part of it.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use bytes::Bytes;
+
+use super::output::{Converter, Interleaved, Planar, Sample};
+use super::plan::{GroupPlan, Plan, Request};
+use super::tile::{SourceChunks, read_exactly};
+use super::{cpu, fast};
+use crate::container::{Header, Index, Opening, Step};
+use crate::control::Control;
+use crate::error::{Error, Limits, Result};
+use crate::geom::{Level, Size};
+use crate::grid::Grid;
+use crate::image::{Image, Metadata, Plane};
+use crate::stream::{AsyncSource, Source, SparseBytes};
+use crate::upsample::cpu::Part;
+
+/// Which implementation decodes. All give the same samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Backend {
+    /// All cores, made for speed.
+    #[default]
+    Cpu,
+    /// One core, made to be read.
+    Reference,
+}
+
+/// Decodes any level of quality, region and planes of a file, reading only the bytes that takes.
+///
+/// ```
+/// use stepwell::stream::MemorySource;
+/// use stepwell::{Decoder, EncodeOptions, Encoder, Image, Limits, PlaneKind, Rect, Request, Size};
+///
+/// let pixels: Vec<u8> = (0..300 * 200).map(|i| (i % 251) as u8).collect();
+/// let image = Image::from_interleaved(Size::new(300, 200), &[PlaneKind::Gray], 8, &pixels)?;
+/// let file = Encoder::new(EncodeOptions::lossless()).encode(&image)?;
+///
+/// let decoder = Decoder::open(MemorySource::new(file), Limits::default())?;
+/// assert_eq!(decoder.decode(&Request::default())?.planes, image.planes);
+///
+/// // A quarter of the size, of a part given in full-size pixels.
+/// let request = Request { loq: 2, region: Some(Rect::new(100, 40, 64, 32)), planes: None };
+/// let mut small: Vec<u8> = Vec::new();
+/// assert_eq!(decoder.decode_interleaved(&request, &mut small)?, Size::new(16, 8));
+/// # Ok::<(), stepwell::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Decoder<S> {
+    source: S,
+    header: Header,
+    index: Mutex<Index>,
+    backend: Backend,
+    control: Control,
+    bytes_read: AtomicU64,
+}
+
+impl<S: Source> Decoder<S> {
+    /// Reads a file's head.
+    ///
+    /// # Errors
+    /// Those of the source, and of a head that is broken, unsupported or beyond the limits.
+    pub fn open(source: S, limits: Limits) -> Result<Self> {
+        let mut opening = Opening::new(limits);
+        let mut bytes_read = 0;
+        let index = loop {
+            match opening.step()? {
+                Step::Ready(index) => break index,
+                Step::Need(ranges) => {
+                    for (range, bytes) in read(&source, &ranges)? {
+                        bytes_read += bytes.len() as u64;
+                        opening.supply(&range, bytes);
+                    }
+                }
+            }
+        };
+        let header = index.header().clone();
+        Ok(Decoder {
+            source,
+            header,
+            index: Mutex::new(index),
+            backend: Backend::default(),
+            control: Control::new(),
+            bytes_read: bytes_read.into(),
+        })
+    }
+
+    /// With progress and cancellation.
+    #[must_use]
+    pub fn with_control(mut self, control: Control) -> Self {
+        self.control = control;
+        self
+    }
+
+    /// With another implementation.
+    #[must_use]
+    pub fn with_backend(mut self, backend: Backend) -> Self {
+        self.backend = backend;
+        self
+    }
+
+    /// What the file says of itself.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Size of the picture at full resolution.
+    pub fn size(&self) -> Size {
+        self.header.window.size()
+    }
+
+    /// Bytes from the start of the file that decode a LoQ; `None` if the file has no such LoQ.
+    pub fn prefix(&self, loq: Level) -> Option<u64> {
+        self.header.entries.get(usize::from(loq)).map(|entry| entry.prefix)
+    }
+
+    /// Bytes read from the source so far.
+    pub fn bytes_read(&self) -> u64 {
+        self.bytes_read.load(Ordering::Relaxed)
+    }
+
+    /// Where the bytes come from.
+    pub fn source(&self) -> &S {
+        &self.source
+    }
+
+    /// ICC, Exif, XMP and what else the file says of its colours and size.
+    ///
+    /// # Errors
+    /// Those of the source; [`Error::Format`] for a broken item.
+    pub fn metadata(&self) -> Result<Metadata> {
+        self.with_index(|index| index.metadata())
+    }
+
+    /// What a decode would read.
+    ///
+    /// # Errors
+    /// [`Error::Request`] and [`Error::Limit`] where it cannot be, and those of reading the index.
+    pub fn plan(&self, request: &Request) -> Result<Plan> {
+        self.with_index(|index| index.plan(request))
+    }
+
+    /// Decodes to planes of 32-bit samples.
+    ///
+    /// # Errors
+    /// Those of the source, of broken bytes, and of requests that do not fit the file or its limits.
+    pub fn decode(&self, request: &Request) -> Result<Image> {
+        let plan = self.plan(request)?;
+        let metadata = self.metadata()?;
+        self.decode_plan(&plan, metadata)
+    }
+
+    /// Decodes a plan.
+    ///
+    /// # Errors
+    /// Those of the source and of broken bytes.
+    pub fn decode_plan(&self, plan: &Plan, metadata: Metadata) -> Result<Image> {
+        let mut planes: Vec<Option<Plane>> = vec![None; self.header.planes.len()];
+        for (group, root) in plan.groups.iter().zip(self.roots(plan)?) {
+            let converter = Converter::new(&self.header, plan, group);
+            let mut sink = Planar::new(converter);
+            self.decode_group(group, root, &mut sink)?;
+            let (width, height) = (group.rect.width as usize, group.rect.height as usize);
+            let kept = plan.planes.iter().filter(|p| group.planes.contains(p));
+            for (&plane, samples) in kept.zip(sink.planes) {
+                let info = self.header.planes[plane].clone();
+                planes[plane] = Some(Plane { info, samples: Grid::from_vec(width, height, samples) });
+            }
+        }
+        let planes = plan.planes.iter().filter_map(|&p| planes[p].clone()).collect();
+        Ok(Image { size: plan.size, planes, metadata })
+    }
+
+    /// Decodes to interleaved samples, appended to `out` row by row; returns the size. The wanted planes must have one
+    /// size, and their samples must fit the type. Takes little memory beside `out`.
+    ///
+    /// # Errors
+    /// As [`Self::decode`]; [`Error::Request`] where planes or type do not fit.
+    pub fn decode_interleaved<T: Sample>(&self, request: &Request, out: &mut Vec<T>) -> Result<Size> {
+        let plan = self.plan(request)?;
+        for &p in &plan.planes {
+            let (info, first) = (&self.header.planes[p], &self.header.planes[plan.planes[0]]);
+            let (low, high) = info.range();
+            if !T::holds(low, high) {
+                let message = format!("plane {p} has samples of {low} to {high}, which do not fit the type asked for");
+                return Err(Error::Request(message));
+            }
+            if info.subsampling != first.subsampling {
+                return Err(Error::Request(format!("plane {p} is not as large as plane {}", plan.planes[0])));
+            }
+        }
+        let mut roots = self.roots(&plan)?;
+        let size = plan.groups[0].rect.size();
+        if let ([group], Some(root)) = (&plan.groups[..], roots.pop()) {
+            let mut sink = Interleaved::new(Converter::new(&self.header, &plan, group), out);
+            self.decode_group(group, root, &mut sink)?;
+            return Ok(size);
+        }
+        // Planes of several groups are decoded one after the other, and then woven.
+        let image = self.decode_plan(&plan, Metadata::default())?;
+        out.reserve_exact(size.area() as usize * image.planes.len());
+        for i in 0..size.area() as usize {
+            out.extend(image.planes.iter().map(|p| T::from_i32(p.samples.data()[i])));
+        }
+        Ok(size)
+    }
+
+    /// Reads and decodes everything, which checks every checksum and every tile's end; returns the bytes read.
+    ///
+    /// # Errors
+    /// The first fault.
+    pub fn verify(&self) -> Result<u64> {
+        self.metadata()?;
+        let everything = self.header.canvas;
+        let whole = self.header.window.size() == everything;
+        let plan = self.plan(&Request::default())?;
+        for (group, root) in plan.groups.iter().zip(self.roots(&plan)?) {
+            self.decode_group(group, root, &mut Nothing)?;
+        }
+        debug_assert!(whole || self.header.window.fits(everything));
+        Ok(self.bytes_read())
+    }
+
+    fn decode_group<K: fast::Sink>(&self, group: &GroupPlan, root: Vec<Part>, sink: &mut K) -> Result<()> {
+        let available = |end| self.header.available(end);
+        let counted = Counted { source: &self.source, bytes_read: &self.bytes_read };
+        let chunks = SourceChunks { source: &counted, available: &available };
+        match self.backend {
+            Backend::Cpu => fast::decode_group(&self.header, group, root, &chunks, &self.control, sink),
+            Backend::Reference => {
+                let parts = cpu::decode_group(&self.header, group, root, &chunks)?;
+                let rect = parts[0].rect;
+                let planes = parts.into_iter().map(|part| part.grid.into_vec()).collect();
+                sink.take(sink.convert(crate::upsample::fast::Strip { rect, planes }));
+                Ok(())
+            }
+        }
+    }
+
+    /// The root samples of the planes of each group.
+    fn roots(&self, plan: &Plan) -> Result<Vec<Vec<Part>>> {
+        let available = |end| self.header.available(end);
+        let counted = Counted { source: &self.source, bytes_read: &self.bytes_read };
+        let bytes = read_exactly(&counted, std::slice::from_ref(&plan.root), &available)?;
+        let samples = root_samples(&self.header, &bytes[0])?;
+        let of_group = |group: &GroupPlan| group.planes.iter().map(|&p| samples[p].clone()).collect();
+        Ok(plan.groups.iter().map(of_group).collect())
+    }
+
+    fn with_index<T>(&self, mut step: impl FnMut(&mut Index) -> Result<Step<T>>) -> Result<T> {
+        loop {
+            let mut index = self.index.lock().unwrap_or_else(PoisonError::into_inner);
+            match step(&mut index)? {
+                Step::Ready(value) => return Ok(value),
+                Step::Need(ranges) => {
+                    for (range, bytes) in read(&self.source, &ranges)? {
+                        self.bytes_read.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+                        index.supply(&range, bytes);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Throws decoded samples away.
+struct Nothing;
+
+impl fast::Sink for Nothing {
+    type Piece = ();
+
+    fn convert(&self, _: crate::upsample::fast::Strip) {}
+
+    fn take(&mut self, (): ()) {}
+}
+
+fn read<S: Source + ?Sized>(source: &S, ranges: &[Range<u64>]) -> Result<Vec<(Range<u64>, Bytes)>> {
+    let bytes = source.read(ranges).map_err(|cause| Error::Source { what: "head and index".into(), cause })?;
+    Ok(ranges.iter().cloned().zip(bytes).collect())
+}
+
+struct Counted<'a, S> {
+    source: &'a S,
+    bytes_read: &'a AtomicU64,
+}
+
+impl<S: Source> Source for Counted<'_, S> {
+    fn read(&self, ranges: &[Range<u64>]) -> std::io::Result<Vec<Bytes>> {
+        let bytes = self.source.read(ranges)?;
+        self.bytes_read.fetch_add(bytes.iter().map(|b| b.len() as u64).sum(), Ordering::Relaxed);
+        Ok(bytes)
+    }
+}
+
+/// The planes of the root level, whole.
+fn root_samples(header: &Header, bytes: &[u8]) -> Result<Vec<Part>> {
+    let (samples, crc) = bytes.split_at(bytes.len() - 4);
+    if crc32fast::hash(samples).to_le_bytes() != crc {
+        return Err(Error::format(header.root_start(), "9", "checksum of the root samples does not fit"));
+    }
+    let mut rest = samples;
+    let mut parts = Vec::new();
+    for plane in 0..header.planes.len() {
+        let size = header.plane_size(plane, header.levels);
+        let width = header.root_sample_bytes(plane);
+        let (own, after) = rest.split_at(size.area() as usize * width);
+        let sample = |b: &[u8]| match *b {
+            [a, b] => i16::from_le_bytes([a, b]).into(),
+            [a, b, c, d] => i32::from_le_bytes([a, b, c, d]),
+            _ => 0,
+        };
+        let data = own.chunks_exact(width).map(sample).collect();
+        parts.push(Part { rect: size.rect(), size, grid: Grid::from_vec(size.width as usize, size.height as usize, data) });
+        rest = after;
+    }
+    Ok(parts)
+}
+
+/// Decodes from a source that is awaited: the bytes of a request are fetched first, then decoded at once.
+///
+/// Decoding is work for the processor: servers run [`Decoder::decode`] on what [`fetch`] gave where blocking is fine.
+///
+/// # Errors
+/// As [`Decoder::decode`].
+pub async fn fetch<S: AsyncSource>(source: &S, request: &Request, limits: Limits) -> Result<Decoder<SparseBytes>> {
+    let mut sparse = SparseBytes::new();
+    let mut opening = Opening::new(limits);
+    let mut index = loop {
+        match opening.step()? {
+            Step::Ready(index) => break index,
+            Step::Need(ranges) => {
+                for (range, bytes) in read_async(source, &ranges).await? {
+                    sparse.insert(&range, bytes.clone());
+                    opening.supply(&range, bytes);
+                }
+            }
+        }
+    };
+    let plan = loop {
+        let step = match index.metadata()? {
+            Step::Need(ranges) => Step::Need(ranges),
+            Step::Ready(_) => index.plan(request)?,
+        };
+        match step {
+            Step::Ready(plan) => break plan,
+            Step::Need(ranges) => {
+                for (range, bytes) in read_async(source, &ranges).await? {
+                    index.supply(&range, bytes);
+                }
+            }
+        }
+    };
+    for (range, bytes) in read_async(source, &plan.ranges()).await? {
+        sparse.insert(&range, bytes);
+    }
+    let header = index.header().clone();
+    Ok(Decoder {
+        source: sparse,
+        header,
+        index: Mutex::new(index),
+        backend: Backend::default(),
+        control: Control::new(),
+        bytes_read: AtomicU64::new(0),
+    })
+}
+
+async fn read_async<S: AsyncSource>(source: &S, ranges: &[Range<u64>]) -> Result<Vec<(Range<u64>, Bytes)>> {
+    let read = source.read(ranges).await;
+    let bytes = read.map_err(|cause| Error::Source { what: "bytes of the picture".into(), cause })?;
+    Ok(ranges.iter().cloned().zip(bytes).collect())
+}

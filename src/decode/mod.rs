@@ -1,0 +1,13 @@
+//! Decoding: what is needed of a file, where it lies, and the chain of stages that turns it into samples.
+
+pub mod cpu;
+mod decoder;
+pub mod fast;
+pub mod output;
+pub mod plan;
+pub mod tile;
+
+pub use crate::container::read::Step;
+pub use decoder::{Backend, Decoder, fetch};
+pub use output::Sample;
+pub use plan::{Plan, Request};

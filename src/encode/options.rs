@@ -1,0 +1,95 @@
+//! What a caller can ask of the encoder.
+
+use crate::error::{Error, Result};
+use crate::upsample::Predictor;
+
+/// How large or how good a file shall be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Target {
+    /// Every sample comes back exactly.
+    Lossless,
+    /// A quality of 0 to 100. The quantiser step halves every 12 points; 90 is 0.7 grey levels of 8 bits at full
+    /// resolution, where no difference is seen.
+    Quality(f32),
+    /// Bits a canvas pixel: the file has at most that many, and no more than 2 % fewer where the picture allows.
+    BitsPerPixel(f64),
+    /// Bytes: the file has at most that many, and no more than 2 % fewer where the picture allows.
+    Bytes(u64),
+}
+
+/// Options of [`Encoder`](super::Encoder).
+#[derive(Clone, Debug, PartialEq)]
+pub struct EncodeOptions {
+    /// Size or quality.
+    pub target: Target,
+    /// Predictors to choose from, per plane and level. More make smaller files, and slower ones to make.
+    pub predictors: Vec<Predictor>,
+    /// log2 of the quads a tile has a side: 5, 6 or 7. Smaller tiles let small regions be read with fewer bytes,
+    /// larger ones compress better.
+    pub tile_log2: u32,
+    /// Lossy only: quantiser step of a level relative to the one below it. Smaller values spend more bytes on the
+    /// small sizes.
+    pub level_ratio: f64,
+}
+
+impl Default for EncodeOptions {
+    fn default() -> Self {
+        Self::lossless()
+    }
+}
+
+impl EncodeOptions {
+    /// Every sample comes back exactly.
+    pub fn lossless() -> Self {
+        EncodeOptions {
+            target: Target::Lossless,
+            predictors: vec![Predictor::None, Predictor::Linear, Predictor::Classed],
+            tile_log2: 6,
+            level_ratio: 0.5,
+        }
+    }
+
+    /// Differences that cannot be seen (quality 90).
+    pub fn visually_lossless() -> Self {
+        EncodeOptions { target: Target::Quality(90.0), ..Self::lossless() }
+    }
+
+    /// For pages that shall load fast (quality 75).
+    pub fn web() -> Self {
+        EncodeOptions { target: Target::Quality(75.0), ..Self::lossless() }
+    }
+
+    /// As [`Self::web`], with a smaller share of the bytes in the small sizes, so that a first view comes sooner.
+    pub fn thumbnail_first() -> Self {
+        EncodeOptions { level_ratio: 0.65, ..Self::web() }
+    }
+
+    /// Whether the options make sense.
+    ///
+    /// # Errors
+    /// [`Error::Request`] naming the first that does not.
+    pub fn check(&self) -> Result<()> {
+        let bad = |what: String| Err(Error::Request(what));
+        match self.target {
+            Target::Quality(q) if !(0.0..=100.0).contains(&q) => return bad(format!("quality {q}, 0 to 100 are possible")),
+            Target::BitsPerPixel(b) if !(b > 0.0 && b.is_finite()) => return bad(format!("{b} bits a pixel")),
+            Target::Bytes(0) => return bad("a file of 0 bytes".into()),
+            _ => {}
+        }
+        if self.predictors.is_empty() {
+            return bad("no predictor to choose from".into());
+        }
+        if !(5..=7).contains(&self.tile_log2) {
+            return bad(format!("tiles of 2^{} quads, 2^5 to 2^7 are possible", self.tile_log2));
+        }
+        if !(0.25..=1.0).contains(&self.level_ratio) {
+            return bad(format!("a level ratio of {}, 0.25 to 1 are possible", self.level_ratio));
+        }
+        Ok(())
+    }
+}
+
+/// Quantiser step, in grey levels of 8 bits, that a quality stands for.
+pub(super) fn step_from_quality(quality: f32) -> f64 {
+    0.7 * ((90.0 - f64::from(quality)) / 12.0).exp2()
+}

@@ -1,0 +1,376 @@
+//! The tile decoder for speed: the same result as `cpu.rs`, with the contexts of a whole row at once and few branches.
+//!
+//! Even and odd columns are kept apart, so that a phase's neighbours lie next to each other and its sums become vector
+//! code. Only the rANS step itself goes lane by lane; lanes do not depend on each other but for the word they read.
+
+use super::context::{BANDS, TERMS};
+use super::cpu::words_from_bytes;
+use super::distribution::{ALIAS, AliasEntry, FREQUENCY_BITS, resolve};
+use super::lanes::{DEFERRED_SIGNS, STATE_MIN, TileShape, unpack_states};
+use super::model::TileModel;
+use super::tables::WEIGHTS;
+use super::token::{MAGNITUDE_CAP, TOKENS, base_and_bits, context_magnitude, shift_of_bucket};
+use super::{Symbols, TileFault, cpu};
+
+/// Lanes of the largest tile.
+const LANES: usize = 64;
+/// Lanes with a border on both sides, in whole vectors.
+const STRIDE: usize = LANES + 16;
+/// Where lane 0 stands.
+const FIRST: usize = 8;
+/// Buckets that magnitudes of at most 20 bits reach.
+const BUCKETS: usize = 56;
+
+/// What a bucket means, for one band.
+#[derive(Clone, Copy)]
+struct Row {
+    alias: &'static [AliasEntry; TOKENS],
+    shift: u32,
+    /// Slots of tokens 0, 1, 2 and of all others that do not mean "-".
+    positive: [u16; 4],
+}
+
+/// A model with its rows looked up.
+pub struct Prepared<'a> {
+    model: &'a TileModel,
+    rows: [Vec<Row>; BANDS],
+    /// Raw bits and base of each token, and the context magnitude without shift.
+    tokens: [(u32, u32, u32); TOKENS],
+}
+
+impl<'a> Prepared<'a> {
+    /// For a valid model.
+    pub fn new(model: &'a TileModel) -> Self {
+        let row = |band: usize, bucket: u32| {
+            let distribution = model.distribution(band, bucket);
+            let frequency = |s: usize| u32::from(super::tables::FREQUENCIES[distribution][s]);
+            let mut positive = [u16::MAX; 4];
+            if shift_of_bucket(bucket) == 0 {
+                for s in 1..=2 {
+                    positive[s] = model.positive_slots(band, bucket, s as u32, frequency(s)) as u16;
+                }
+            }
+            Row { alias: &ALIAS[distribution], shift: shift_of_bucket(bucket), positive }
+        };
+        let rows = std::array::from_fn(|band| (0..BUCKETS as u32).map(|b| row(band, b)).collect());
+        let tokens = std::array::from_fn(|s| {
+            let (base, bits) = base_and_bits(s as u32);
+            (base, bits, context_magnitude(s as u32, 0))
+        });
+        Prepared { model, rows, tokens }
+    }
+}
+
+/// Context magnitudes of a row, its even and its odd columns.
+#[derive(Clone, Copy)]
+struct Magnitudes {
+    even: [u32; STRIDE],
+    odd: [u32; STRIDE],
+}
+
+const NO_MAGNITUDES: Magnitudes = Magnitudes { even: [0; STRIDE], odd: [0; STRIDE] };
+
+impl Magnitudes {
+    /// Repeats the edge columns outwards.
+    fn pad(&mut self, columns: usize) {
+        self.odd[FIRST - 1] = self.even[FIRST];
+        let lanes = columns / 2;
+        if columns.is_multiple_of(2) {
+            self.even[FIRST + lanes] = self.odd[FIRST + lanes - 1];
+        } else {
+            self.odd[FIRST + lanes] = self.even[FIRST + lanes];
+        }
+    }
+
+    /// A phase's own columns, and those left and right of them.
+    fn phase(&self, odd: bool) -> [&[u32; LANES]; 3] {
+        if odd {
+            [window(&self.odd, FIRST), window(&self.even, FIRST), window(&self.even, FIRST + 1)]
+        } else {
+            [window(&self.even, FIRST), window(&self.odd, FIRST - 1), window(&self.odd, FIRST)]
+        }
+    }
+}
+
+fn window(columns: &[u32; STRIDE], start: usize) -> &[u32; LANES] {
+    columns[start..].first_chunk().unwrap_or(&[0; LANES])
+}
+
+/// Decodes the symbols of one tile from its chunk. An empty chunk is a tile of zeros.
+pub fn decode_tile(chunk: &[u8], shape: &TileShape, prepared: &Prepared) -> Result<Symbols, TileFault> {
+    if chunk.is_empty() {
+        return Ok(Symbols::new(shape));
+    }
+    if prepared.model.deep || shape.columns_per_lane() != 2 || shape.lanes() > LANES {
+        return cpu::decode_tile(chunk, shape, prepared.model);
+    }
+    let words = words_from_bytes(chunk)?;
+    let (states, used) = unpack_states(&words, shape.lanes()).ok_or(TileFault::States)?;
+    let mut tile = Tile {
+        shape,
+        prepared,
+        words: Words { words: &words, at: used },
+        states: [0; LANES],
+        nonzero: [0; LANES],
+        all_signs_seen: false,
+        deferred: Vec::with_capacity(shape.lanes() * DEFERRED_SIGNS as usize),
+        symbols: Symbols::new(shape),
+    };
+    tile.states[..states.len()].copy_from_slice(&states);
+    tile.decode();
+    if tile.words.at != words.len() {
+        return Err(TileFault::Length);
+    }
+    if tile.states.iter().any(|&x| x != 0 && x >> 16 != STATE_MIN >> 16) {
+        return Err(TileFault::FinalState);
+    }
+    for (lane, place) in tile.deferred {
+        let signs = &mut tile.states[usize::from(lane)];
+        let value = &mut tile.symbols.data[place as usize];
+        *value = if *signs & 1 == 1 { value.wrapping_neg() } else { *value };
+        *signs >>= 1;
+    }
+    Ok(tile.symbols)
+}
+
+struct Words<'a> {
+    words: &'a [u16],
+    at: usize,
+}
+
+impl Words<'_> {
+    #[inline(always)]
+    fn refill(&mut self, state: u32) -> u32 {
+        let word = u32::from(self.words.get(self.at).copied().unwrap_or(1));
+        let needed = state < STATE_MIN;
+        self.at += usize::from(needed);
+        if needed { state << 16 | word } else { state }
+    }
+}
+
+struct Tile<'a> {
+    shape: &'a TileShape,
+    prepared: &'a Prepared<'a>,
+    words: Words<'a>,
+    states: [u32; LANES],
+    nonzero: [u32; LANES],
+    /// Whether every live lane has had its deferred signs.
+    all_signs_seen: bool,
+    /// Lane, and place among the symbols.
+    deferred: Vec<(u8, u32)>,
+    symbols: Symbols,
+}
+
+impl Tile<'_> {
+    fn decode(&mut self) {
+        // Of each band the current row and the two above it, by turns.
+        let mut magnitudes = [[NO_MAGNITUDES; 3]; BANDS];
+        let mut buckets = [0u32; LANES];
+        for row in 0..self.shape.rows {
+            for band in 0..BANDS {
+                let columns = self.shape.band_columns(band, row);
+                magnitudes[band][row % 3] = NO_MAGNITUDES;
+                for phase in 0..2 {
+                    let lanes = (columns + 1 - phase) / 2;
+                    let here = &mut magnitudes[band][row % 3];
+                    if phase == 1 && self.shape.columns.is_multiple_of(2) {
+                        // The last column counts its left neighbour twice.
+                        let last = FIRST + self.shape.columns / 2;
+                        here.even[last] = here.even[last - 1];
+                    }
+                    bucket_row(self.prepared.model.set, band, row, phase, lanes, &magnitudes, &mut buckets);
+                    let here = &mut magnitudes[band][row % 3];
+                    let out = if phase == 0 { &mut here.even } else { &mut here.odd };
+                    let start = (band * self.shape.rows + row) * self.shape.columns + phase;
+                    self.decode_lanes(band, lanes, start, &buckets, &mut out[FIRST..]);
+                }
+                magnitudes[band][row % 3].pad(self.shape.columns);
+            }
+            if !self.all_signs_seen {
+                let live = self.states[..self.shape.lanes()].iter().zip(&self.nonzero);
+                self.all_signs_seen = live.clone().all(|(&x, &n)| x == 0 || n >= DEFERRED_SIGNS);
+            }
+        }
+    }
+
+    fn decode_lanes(&mut self, band: usize, lanes: usize, start: usize, buckets: &[u32; LANES], out: &mut [u32]) {
+        let plain = buckets[..lanes].iter().all(|&b| b < super::token::ROWS as u32);
+        if self.all_signs_seen && plain {
+            self.decode_plain(band, lanes, start, buckets, out);
+        } else {
+            self.decode_any(band, lanes, start, buckets, out);
+        }
+    }
+
+    /// Lanes that all have no shift and no signs to defer.
+    fn decode_plain(&mut self, band: usize, lanes: usize, start: usize, buckets: &[u32; LANES], out: &mut [u32]) {
+        let rows = &self.prepared.rows[band];
+        let symbols = &mut self.symbols.data[start..];
+        let states = &mut self.states[..lanes];
+        for (lane, ((state, &bucket), out)) in states.iter_mut().zip(buckets).zip(out).enumerate() {
+            if *state == 0 {
+                continue;
+            }
+            let row = &rows[bucket as usize];
+            let slot = resolve(row.alias, *state & ((1 << FREQUENCY_BITS) - 1));
+            let (base, mantissa_bits, context) = self.prepared.tokens[slot.symbol as usize];
+            let positive = u32::from(row.positive[slot.symbol.min(3) as usize]);
+            let negative = slot.offset >= positive;
+            let frequency = if negative { slot.frequency - positive } else { slot.frequency.min(positive) };
+            let offset = if negative { slot.offset - positive } else { slot.offset };
+            let mut x = self.words.refill(frequency * (*state >> FREQUENCY_BITS) + offset);
+            let (mut magnitude, mut sign) = (base, negative);
+            if slot.symbol >= 3 {
+                let raw;
+                (x, raw) = take_raw(x, mantissa_bits + 1, &mut self.words);
+                sign = raw >> mantissa_bits & 1 == 1;
+                magnitude = base.wrapping_add(raw as u32 & low_mask(mantissa_bits));
+            }
+            *state = x;
+            *out = context.min(MAGNITUDE_CAP);
+            symbols[2 * lane] = signed(magnitude, sign);
+        }
+    }
+
+    fn decode_any(&mut self, band: usize, lanes: usize, start: usize, buckets: &[u32; LANES], out: &mut [u32]) {
+        for lane in 0..lanes {
+            let state = self.states[lane];
+            if state == 0 {
+                continue;
+            }
+            let row = &self.prepared.rows[band][(buckets[lane] as usize).min(BUCKETS - 1)];
+            let slot = resolve(row.alias, state & ((1 << FREQUENCY_BITS) - 1));
+            let deferring = self.nonzero[lane] < DEFERRED_SIGNS;
+            let split = !deferring && row.shift == 0 && (slot.symbol == 1 || slot.symbol == 2);
+            let (mut frequency, mut offset, mut sign) = (slot.frequency, slot.offset, false);
+            if split {
+                let positive = u32::from(row.positive[slot.symbol as usize]);
+                sign = offset >= positive;
+                (frequency, offset) = if sign { (frequency - positive, offset - positive) } else { (positive, offset) };
+            }
+            let x = self.words.refill(frequency * (state >> FREQUENCY_BITS) + offset);
+            let sign_raw = !deferring && !split && (slot.symbol != 0 || row.shift > 0);
+            let (base, mantissa_bits, _) = self.prepared.tokens[slot.symbol as usize];
+            let bits = mantissa_bits + row.shift;
+            let (x, raw) = take_raw(x, bits + u32::from(sign_raw), &mut self.words);
+            sign |= sign_raw && raw >> bits == 1;
+            let (mantissa, low) = (raw as u32 & low_mask(mantissa_bits), (raw >> mantissa_bits) as u32);
+            let low = low & low_mask(row.shift);
+            let magnitude = base.wrapping_add(mantissa).wrapping_shl(row.shift) | low;
+            self.states[lane] = x;
+            out[lane] = context_magnitude(slot.symbol, row.shift).min(MAGNITUDE_CAP);
+            let place = start + 2 * lane;
+            self.symbols.data[place] = signed(magnitude, sign);
+            if deferring && magnitude != 0 {
+                self.nonzero[lane] += 1;
+                self.deferred.push((lane as u8, place as u32));
+            }
+        }
+    }
+}
+
+/// Takes raw bits out of a state, at most 16 between refills.
+#[inline(always)]
+fn take_raw(state: u32, bits: u32, words: &mut Words) -> (u32, u64) {
+    if bits <= 16 {
+        return (words.refill(state >> bits), u64::from(state & low_mask(bits)));
+    }
+    take_many_raw(state, bits, words)
+}
+
+#[cold]
+fn take_many_raw(mut state: u32, bits: u32, words: &mut Words) -> (u32, u64) {
+    let (mut value, mut got) = (0, 0);
+    while got < bits {
+        let n = (bits - got).min(16);
+        value |= u64::from(state & low_mask(n)) << got;
+        state = words.refill(state >> n);
+        got += n;
+    }
+    (state, value)
+}
+
+#[inline(always)]
+fn low_mask(bits: u32) -> u32 {
+    ((1u64 << bits) - 1) as u32
+}
+
+#[inline(always)]
+fn signed(magnitude: u32, negative: bool) -> i32 {
+    let mask = (negative as i32).wrapping_neg();
+    (magnitude as i32 ^ mask).wrapping_sub(mask)
+}
+
+/// The buckets of all lanes of a phase: [`super::context::Contexts::bucket`], a row at a time.
+fn bucket_row(
+    set: usize,
+    band: usize,
+    row: usize,
+    phase: usize,
+    lanes: usize,
+    magnitudes: &[[Magnitudes; 3]; BANDS],
+    buckets: &mut [u32; LANES],
+) {
+    let weights: &[u32; TERMS] = &WEIGHTS[set][band][phase][usize::from(row == 0)];
+    let odd = phase == 1;
+    let mut sums = [weights[0]; LANES];
+    // Whole vectors: what lanes beyond the last compute is not used.
+    let lanes = lanes.next_multiple_of(8).min(LANES);
+    let mut add = |weight: u32, terms: &[u32; LANES]| {
+        for (sum, &term) in sums[..lanes].iter_mut().zip(terms) {
+            *sum += weight * term;
+        }
+    };
+    let current = |band: usize| magnitudes[band][row % 3].phase(odd);
+    if row > 0 {
+        let above = |band: usize| magnitudes[band][(row + 2) % 3].phase(odd);
+        let [north, west, east] = above(band);
+        add(weights[1], north);
+        add(weights[2], west);
+        add(weights[2], east);
+        let north2 = if row > 1 { magnitudes[band][(row + 1) % 3].phase(odd)[0] } else { north };
+        add(weights[3], north2);
+        add(weights[8], above((band + 1) % BANDS)[0]);
+        add(weights[8], above((band + 2) % BANDS)[0]);
+    }
+    if odd {
+        let [_, west, east] = current(band);
+        add(weights[4], west);
+        add(weights[4], east);
+    }
+    for sibling in 0..band {
+        let [here, west, east] = current(sibling);
+        add(weights[5 + sibling], here);
+        add(weights[7], west);
+        add(weights[7], east);
+    }
+    for (bucket, &sum) in buckets[..lanes].iter_mut().zip(&sums) {
+        *bucket = bucket_by_float(sum);
+    }
+}
+
+/// [`super::token::bucket_from_sum`] for sums below 2^31 through the exponent of a float, which has vector code.
+/// Clearing the bits that lie eight or more below set ones keeps the conversion from rounding up to the next bucket.
+#[inline(always)]
+fn bucket_by_float(sum: u32) -> u32 {
+    let v = sum.max(2);
+    let float = ((v & !(v >> 8)) as i32 as f32).to_bits();
+    // Exponent bias 127 in half octaves, and the offset of the buckets.
+    (float >> 22).saturating_sub(2 * 127 + 6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::token::bucket_from_sum;
+    use super::bucket_by_float;
+
+    #[test]
+    fn float_buckets_are_exact() {
+        let around = (1..31).flat_map(|e| (-2i64..3).map(move |d| (1i64 << e) + d));
+        let halves = (2..30).flat_map(|e| (-2i64..3).map(move |d| (3i64 << e) + d));
+        for v in (0..1 << 20).chain(around).chain(halves) {
+            let v = v.clamp(0, i32::MAX.into()) as u32;
+            assert_eq!(bucket_by_float(v), bucket_from_sum(v), "{v}");
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Upsample stage: level k + 1 and residuals ⇄ level k.
+//!
+//! A quad `a b / c d` of level k becomes the mean `A` kept in level k + 1, the difference `V` of its two row means and
+//! the differences `H0 = a - b`, `H1 = c - d` inside its rows. V is predicted from a 5 × 5 window of level k + 1, H0
+//! and H1 from one of the row means, which are known once V is.
+
+pub mod cpu;
+pub mod encode;
+pub mod fast;
+pub mod rows;
+mod tables;
+
+use crate::geom::{Rect, Size};
+
+/// Columns (and rows, one in quads) around a quad whose V its H0 and H1 depend on: the window of row means.
+pub const MEAN_BORDER: (u32, u32) = (2, 1);
+/// Columns and rows of level k + 1 around a quad that its V depends on.
+pub const WINDOW_BORDER: (u32, u32) = (2, 2);
+
+/// Sets of coefficients: luma-like for level 0 and above, chroma-like for level 0 and above.
+pub const SETS: usize = 4;
+/// Classes of windows that the class-switched predictor tells apart.
+pub const CLASSES: usize = 36;
+/// Neighbours in a 5 × 5 window without its centre, in raster order.
+pub const NEIGHBOURS: usize = 24;
+/// Fraction bits of coefficients.
+pub const COEFFICIENT_BITS: u32 = 11;
+/// Coefficients of the neighbours, and last that of H0 when H1 is predicted.
+pub type Coefficients = [i16; NEIGHBOURS + 1];
+
+/// How V, H0 and H1 are predicted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Predictor {
+    /// Not at all: best for text and flat graphics.
+    None,
+    /// One set of 5 × 5 coefficients.
+    Linear,
+    /// 5 × 5 coefficients by direction and activity of the window.
+    Classed,
+}
+
+/// Shifts that bring samples of any depth to the range the predictors were made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scale {
+    /// Differences are shifted right by this, and predictions left: keeps sums inside 32 bits.
+    pub sample_shift: u32,
+    /// Differences are shifted right by this to judge activity, as if samples had 8 bits.
+    pub activity_shift: u32,
+}
+
+impl Scale {
+    /// For samples of so many bits (fraction bits included).
+    pub fn for_bits(bits: u32) -> Self {
+        Scale { sample_shift: bits.saturating_sub(16), activity_shift: bits.saturating_sub(8) }
+    }
+}
+
+impl Predictor {
+    /// The coefficients for a window of class `class`.
+    pub fn coefficients(self, set: usize, band: usize, class: usize) -> &'static Coefficients {
+        match self {
+            Predictor::None => &[0; NEIGHBOURS + 1],
+            Predictor::Linear => &tables::LINEAR[set][band],
+            Predictor::Classed => &tables::CLASSED[set][band][class],
+        }
+    }
+}
+
+/// Quads of a level whose V is needed to rebuild the samples of `quads`, in a plane with `all` quads.
+pub fn mean_quads(quads: Rect, all: Size) -> Rect {
+    quads.grow(MEAN_BORDER.0, MEAN_BORDER.1, all)
+}
+
+/// The samples of level k + 1 that are needed to rebuild the samples of `quads` of level k.
+pub fn lower_rect(quads: Rect, all: Size) -> Rect {
+    mean_quads(quads, all).grow(WINDOW_BORDER.0, WINDOW_BORDER.1, all)
+}
+
+/// The samples of a level of size `level` that lie in `quads`.
+pub fn child_rect(quads: Rect, level: Size) -> Rect {
+    let (x, y) = (quads.x * 2, quads.y * 2);
+    // The last quad may lack its right or lower half.
+    let right = (u64::from(quads.right()) * 2).min(level.width.into()) as u32;
+    let bottom = (u64::from(quads.bottom()) * 2).min(level.height.into()) as u32;
+    Rect { x, y, width: right - x, height: bottom - y }
+}
+
+/// The row means of `quads`: as wide as the quads, as high as the level's samples.
+pub fn mean_rect(quads: Rect, level: Size) -> Rect {
+    let samples = child_rect(quads, level);
+    Rect { x: quads.x, width: quads.width, ..samples }
+}
+
+/// The mean that one row of a quad contributes, rounded down, without overflow.
+#[inline]
+pub fn row_mean(left: i32, right: i32) -> i32 {
+    right.wrapping_add(left.wrapping_sub(right) >> 1)
+}
+
+/// The mean of two row means, rounded up: so that the roundings of both directions cancel over the levels.
+#[inline]
+pub fn quad_mean(upper: i32, lower: i32) -> i32 {
+    lower.wrapping_add(upper.wrapping_sub(lower).wrapping_add(1) >> 1)
+}
+
+/// `(upper, lower)` row means from the quad's mean and V: the inverse of [`quad_mean`].
+#[inline]
+pub fn row_means(mean: i32, v: i32) -> (i32, i32) {
+    let lower = mean.wrapping_sub(v.wrapping_add(1) >> 1);
+    (lower.wrapping_add(v), lower)
+}
+
+/// `(left, right)` samples from a row mean and H: the inverse of [`row_mean`].
+#[inline]
+pub fn row_samples(mean: i32, h: i32) -> (i32, i32) {
+    let right = mean.wrapping_sub(h >> 1);
+    (right.wrapping_add(h), right)
+}
+
+/// Prediction from a sum of coefficient × difference.
+#[inline]
+pub fn prediction_from_sum(sum: i32, scale: Scale) -> i32 {
+    (sum.wrapping_add(HALF) >> COEFFICIENT_BITS) << scale.sample_shift
+}
+
+/// Whether rounding the prediction dropped a negative fraction: the residual is then likelier to be negative, and its
+/// sign is coded flipped.
+#[inline]
+pub fn flips_sign(sum: i32) -> bool {
+    sum.wrapping_add(HALF) & ((1 << COEFFICIENT_BITS) - 1) < HALF
+}
+
+const HALF: i32 = 1 << (COEFFICIENT_BITS - 1);
+
+/// The class of a window from its differences to the centre in the inner 3 × 3, in raster order without the centre:
+/// nine directions × four activities.
+#[inline]
+pub fn class_of(inner: [i32; 8], scale: Scale) -> usize {
+    let [nw, n, ne, w, e, sw, s, se] =
+        inner.map(|d| (d.unsigned_abs() >> scale.activity_shift).min(ACTIVITY_CAP));
+    let (gh, gv, d1, d2) = (w + e, n + s, nw + se, ne + sw);
+    let (hx, hn, h_side) = (gh.max(gv), gh.min(gv), usize::from(gv >= gh));
+    let (dx, dn, d_side) = (d1.max(d2), d1.min(d2), usize::from(d2 >= d1));
+    let (first, high, low) = if hx * dn > dx * hn { (1 + h_side, hx, hn) } else { (5 + d_side, dx, dn) };
+    let direction = match () {
+        () if 2 * high > 9 * low => first,
+        () if 2 * high > 4 * low => first + 2,
+        () => 0,
+    };
+    let activity = match gh + gv {
+        0..6 => 0,
+        6..16 => 1,
+        16..44 => 2,
+        _ => 3,
+    };
+    9 * activity + direction
+}
+
+/// Keeps products of two sums of two differences inside 32 bits.
+const ACTIVITY_CAP: u32 = 16_383;
+
+/// Where the inner 3 × 3 lies among the neighbours of a 5 × 5 window.
+pub const INNER: [usize; 8] = [6, 7, 8, 11, 12, 15, 16, 17];
+
+/// Bands of a quad by which halves it has: V needs a lower half, H0 a right one, H1 both.
+pub fn has_band(band: usize, quad: (u32, u32), level: Size) -> bool {
+    let (right, lower) = (2 * quad.0 as u64 + 1 < level.width.into(), 2 * quad.1 as u64 + 1 < level.height.into());
+    [lower, right, right && lower][band]
+}

@@ -1,0 +1,1 @@
+//! The `stepwell` program, run as a user runs it.
