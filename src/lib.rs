@@ -11,6 +11,7 @@ pub mod geom;
 pub mod grid;
 pub mod image;
 pub mod residual;
+mod simd;
 pub mod stream;
 pub mod upsample;
 

@@ -35,7 +35,7 @@ pub static ALIAS: LazyLock<Vec<[AliasEntry; TOKENS]>> =
 static SLOTS: LazyLock<Vec<Vec<u16>>> = LazyLock::new(|| (0..DISTRIBUTIONS).map(slots).collect());
 
 /// Looks a slot up.
-#[inline]
+#[inline(always)]
 pub fn resolve(entries: &[AliasEntry; TOKENS], slot: u32) -> Slot {
     let bucket = slot >> BUCKET_BITS;
     let within = slot & (BUCKET_SLOTS - 1);

@@ -11,6 +11,7 @@ use super::model::TileModel;
 use super::tables::WEIGHTS;
 use super::token::{MAGNITUDE_CAP, TOKENS, base_and_bits, context_magnitude, shift_of_bucket};
 use super::{Symbols, TileFault, cpu};
+use crate::simd::vectorised;
 
 /// Lanes of the largest tile.
 const LANES: usize = 64;
@@ -83,6 +84,7 @@ impl Magnitudes {
     }
 
     /// A phase's own columns, and those left and right of them.
+    #[inline(always)]
     fn phase(&self, odd: bool) -> [&[u32; LANES]; 3] {
         if odd {
             [window(&self.odd, FIRST), window(&self.even, FIRST), window(&self.even, FIRST + 1)]
@@ -92,6 +94,7 @@ impl Magnitudes {
     }
 }
 
+#[inline(always)]
 fn window(columns: &[u32; STRIDE], start: usize) -> &[u32; LANES] {
     columns[start..].first_chunk().unwrap_or(&[0; LANES])
 }
@@ -117,7 +120,7 @@ pub fn decode_tile(chunk: &[u8], shape: &TileShape, prepared: &Prepared) -> Resu
         symbols: Symbols::new(shape),
     };
     tile.states[..states.len()].copy_from_slice(&states);
-    tile.decode();
+    decode_rows(&mut tile);
     if tile.words.at != words.len() {
         return Err(TileFault::Length);
     }
@@ -161,7 +164,14 @@ struct Tile<'a> {
     symbols: Symbols,
 }
 
+vectorised! {
+fn decode_rows(tile: &mut Tile) {
+    tile.decode();
+}
+}
+
 impl Tile<'_> {
+    #[inline(always)]
     fn decode(&mut self) {
         // Of each band the current row and the two above it, by turns.
         let mut magnitudes = [[NO_MAGNITUDES; 3]; BANDS];
@@ -193,6 +203,7 @@ impl Tile<'_> {
         }
     }
 
+    #[inline(always)]
     fn decode_lanes(&mut self, band: usize, lanes: usize, start: usize, buckets: &[u32; LANES], out: &mut [u32]) {
         let plain = buckets[..lanes].iter().all(|&b| b < super::token::ROWS as u32);
         if self.all_signs_seen && plain {
@@ -203,6 +214,7 @@ impl Tile<'_> {
     }
 
     /// Lanes that all have no shift and no signs to defer.
+    #[inline(always)]
     fn decode_plain(&mut self, band: usize, lanes: usize, start: usize, buckets: &[u32; LANES], out: &mut [u32]) {
         let rows = &self.prepared.rows[band];
         let symbols = &mut self.symbols.data[start..];
@@ -232,6 +244,7 @@ impl Tile<'_> {
         }
     }
 
+    #[inline(always)]
     fn decode_any(&mut self, band: usize, lanes: usize, start: usize, buckets: &[u32; LANES], out: &mut [u32]) {
         for lane in 0..lanes {
             let state = self.states[lane];
@@ -302,6 +315,7 @@ fn signed(magnitude: u32, negative: bool) -> i32 {
 }
 
 /// The buckets of all lanes of a phase: [`super::context::Contexts::bucket`], a row at a time.
+#[inline(always)]
 fn bucket_row(
     set: usize,
     band: usize,

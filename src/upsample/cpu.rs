@@ -166,7 +166,7 @@ impl Window {
 
     fn sum(&self, p: &Parameters, band: usize, h0: i32) -> i32 {
         let class = match p.predictor {
-            Predictor::Classed => class_of(INNER.map(|i| self.differences[i]), p.scale),
+            Predictor::Classed => class_of(INNER.map(|i| self.differences[i]), p.scale) as usize,
             _ => 0,
         };
         let coefficients: &Coefficients = p.predictor.coefficients(p.set, band, class);

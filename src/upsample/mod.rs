@@ -92,40 +92,40 @@ pub fn mean_rect(quads: Rect, level: Size) -> Rect {
 }
 
 /// The mean that one row of a quad contributes, rounded down, without overflow.
-#[inline]
+#[inline(always)]
 pub fn row_mean(left: i32, right: i32) -> i32 {
     right.wrapping_add(left.wrapping_sub(right) >> 1)
 }
 
 /// The mean of two row means, rounded up: so that the roundings of both directions cancel over the levels.
-#[inline]
+#[inline(always)]
 pub fn quad_mean(upper: i32, lower: i32) -> i32 {
     lower.wrapping_add(upper.wrapping_sub(lower).wrapping_add(1) >> 1)
 }
 
 /// `(upper, lower)` row means from the quad's mean and V: the inverse of [`quad_mean`].
-#[inline]
+#[inline(always)]
 pub fn row_means(mean: i32, v: i32) -> (i32, i32) {
     let lower = mean.wrapping_sub(v.wrapping_add(1) >> 1);
     (lower.wrapping_add(v), lower)
 }
 
 /// `(left, right)` samples from a row mean and H: the inverse of [`row_mean`].
-#[inline]
+#[inline(always)]
 pub fn row_samples(mean: i32, h: i32) -> (i32, i32) {
     let right = mean.wrapping_sub(h >> 1);
     (right.wrapping_add(h), right)
 }
 
 /// Prediction from a sum of coefficient × difference.
-#[inline]
+#[inline(always)]
 pub fn prediction_from_sum(sum: i32, scale: Scale) -> i32 {
     (sum.wrapping_add(HALF) >> COEFFICIENT_BITS) << scale.sample_shift
 }
 
 /// Whether rounding the prediction dropped a negative fraction: the residual is then likelier to be negative, and its
 /// sign is coded flipped.
-#[inline]
+#[inline(always)]
 pub fn flips_sign(sum: i32) -> bool {
     sum.wrapping_add(HALF) & ((1 << COEFFICIENT_BITS) - 1) < HALF
 }
@@ -133,27 +133,27 @@ pub fn flips_sign(sum: i32) -> bool {
 const HALF: i32 = 1 << (COEFFICIENT_BITS - 1);
 
 /// The class of a window from its differences to the centre in the inner 3 × 3, in raster order without the centre:
-/// nine directions × four activities.
-#[inline]
-pub fn class_of(inner: [i32; 8], scale: Scale) -> usize {
+/// nine directions × four activities. Without branches, so that rows of it become vector code.
+#[inline(always)]
+pub fn class_of(inner: [i32; 8], scale: Scale) -> u32 {
     let [nw, n, ne, w, e, sw, s, se] =
         inner.map(|d| (d.unsigned_abs() >> scale.activity_shift).min(ACTIVITY_CAP));
     let (gh, gv, d1, d2) = (w + e, n + s, nw + se, ne + sw);
-    let (hx, hn, h_side) = (gh.max(gv), gh.min(gv), usize::from(gv >= gh));
-    let (dx, dn, d_side) = (d1.max(d2), d1.min(d2), usize::from(d2 >= d1));
-    let (first, high, low) = if hx * dn > dx * hn { (1 + h_side, hx, hn) } else { (5 + d_side, dx, dn) };
-    let direction = match () {
-        () if 2 * high > 9 * low => first,
-        () if 2 * high > 4 * low => first + 2,
-        () => 0,
+    let (hx, hn, dx, dn) = (gh.max(gv), gh.min(gv), d1.max(d2), d1.min(d2));
+    let straight = hx * dn > dx * hn;
+    let (high, low) = if straight { (hx, hn) } else { (dx, dn) };
+    let first = if straight { 1 + u32::from(gv >= gh) } else { 5 + u32::from(d2 >= d1) };
+    let strong = 2 * high > 9 * low;
+    let weak = high > 2 * low;
+    let direction = if strong {
+        first
+    } else if weak {
+        first + 2
+    } else {
+        0
     };
-    let activity = match gh + gv {
-        0..6 => 0,
-        6..16 => 1,
-        16..44 => 2,
-        _ => 3,
-    };
-    9 * activity + direction
+    let activity = gh + gv;
+    9 * (u32::from(activity >= 6) + u32::from(activity >= 16) + u32::from(activity >= 44)) + direction
 }
 
 /// Keeps products of two sums of two differences inside 32 bits.

@@ -3,8 +3,9 @@
 use std::sync::LazyLock;
 
 use super::cpu::Part;
-use super::{CLASSES, INNER, NEIGHBOURS, Predictor, SETS, Scale, class_of};
+use super::{CLASSES, Coefficients, INNER, NEIGHBOURS, Predictor, SETS, Scale, class_of};
 use crate::entropy::BANDS;
+use crate::simd::vectorised;
 
 /// Columns around a window's centre.
 const PAD: usize = 2;
@@ -80,35 +81,34 @@ impl PaddedRows {
 pub type Window<'a> = [&'a [i32]; 5];
 
 /// Coefficients as a 5 × 5 window with that of the centre, which makes differences of samples, rows padded to a vector.
-type Taps = [[i32; WIDE]; 5];
-
-struct Table {
-    taps: Vec<Taps>,
+#[derive(Clone, Default)]
+struct Taps {
+    window: [[i32; WIDE]; 5],
+    h0: i32,
 }
 
-static LINEAR: LazyLock<Table> = LazyLock::new(|| Table::new(Predictor::Linear, 1));
-static CLASSED: LazyLock<Table> = LazyLock::new(|| Table::new(Predictor::Classed, CLASSES));
-
-impl Table {
-    fn new(predictor: Predictor, classes: usize) -> Self {
-        let mut taps = Vec::new();
-        for (set, band) in (0..SETS).flat_map(|set| (0..BANDS).map(move |band| (set, band))) {
-            taps.extend((0..classes).map(|class| taps_from(&predictor.coefficients(set, band, class)[..NEIGHBOURS])));
+impl Taps {
+    fn new(coefficients: &Coefficients) -> Self {
+        let mut taps = Taps { h0: coefficients[NEIGHBOURS].into(), ..Taps::default() };
+        let neighbours = &coefficients[..NEIGHBOURS];
+        for (i, &c) in neighbours.iter().enumerate() {
+            // Raster order without the centre.
+            let at = if i < NEIGHBOURS / 2 { i } else { i + 1 };
+            taps.window[at / 5][at % 5] = c.into();
         }
-        Table { taps }
+        taps.window[2][2] = -neighbours.iter().map(|&c| i32::from(c)).sum::<i32>();
+        taps
+    }
+
+    fn all(predictor: Predictor, classes: usize) -> Vec<Taps> {
+        let bands = (0..SETS).flat_map(|set| (0..BANDS).map(move |band| (set, band)));
+        let places = bands.flat_map(|(set, band)| (0..classes).map(move |class| (set, band, class)));
+        places.map(|(set, band, class)| Taps::new(predictor.coefficients(set, band, class))).collect()
     }
 }
 
-fn taps_from(coefficients: &[i16]) -> Taps {
-    let mut taps = Taps::default();
-    for (i, &c) in coefficients.iter().enumerate() {
-        // Raster order without the centre.
-        let at = if i < NEIGHBOURS / 2 { i } else { i + 1 };
-        taps[at / 5][at % 5] = c.into();
-    }
-    taps[2][2] = -coefficients.iter().map(|&c| i32::from(c)).sum::<i32>();
-    taps
-}
+static LINEAR: LazyLock<Vec<Taps>> = LazyLock::new(|| Taps::all(Predictor::Linear, 1));
+static CLASSED: LazyLock<Vec<Taps>> = LazyLock::new(|| Taps::all(Predictor::Classed, CLASSES));
 
 /// How the values of a band are predicted.
 #[derive(Clone, Copy, Debug)]
@@ -135,23 +135,17 @@ pub fn row_sums(rule: &Rule, window: &Window, start: usize, h0: Option<&[i32]>, 
     }
     let place = rule.set * BANDS + rule.band;
     match rule.predictor {
-        Predictor::Linear => linear_sums(&LINEAR.taps[place], &window, sums),
-        _ => {
-            let taps = &CLASSED.taps[place * CLASSES..][..CLASSES];
-            classed_sums(taps, &window, rule.scale, sums);
-        }
-    }
-    if let Some(h0) = h0 {
-        add_h0(rule, &window, h0, sums);
+        Predictor::Linear => linear_sums(&LINEAR[place], &window, h0, sums),
+        _ => classed_sums(&CLASSED[place * CLASSES..][..CLASSES], &window, rule.scale, h0, sums),
     }
 }
 
-fn linear_sums(taps: &Taps, window: &Window, sums: &mut [i32]) {
-    let mut start = 0;
-    for out in sums.chunks_mut(BLOCK) {
+vectorised! {
+fn linear_sums(taps: &Taps, window: &Window, h0: Option<&[i32]>, sums: &mut [i32]) {
+    for (block, out) in sums.chunks_mut(BLOCK).enumerate() {
         let mut acc = [0i32; BLOCK];
-        for (row, taps) in window.iter().zip(taps) {
-            let row = &row[start..start + BLOCK + 2 * PAD];
+        for (row, taps) in window.iter().zip(&taps.window) {
+            let row = &row[block * BLOCK..][..BLOCK + 2 * PAD];
             for (k, &tap) in taps[..5].iter().enumerate() {
                 for (acc, &v) in acc.iter_mut().zip(&row[k..k + BLOCK]) {
                     *acc = acc.wrapping_add(v.wrapping_mul(tap));
@@ -159,58 +153,50 @@ fn linear_sums(taps: &Taps, window: &Window, sums: &mut [i32]) {
             }
         }
         out.copy_from_slice(&acc[..out.len()]);
-        start += BLOCK;
+    }
+    for (sum, &h0) in sums.iter_mut().zip(h0.unwrap_or_default()) {
+        *sum = sum.wrapping_add(taps.h0.wrapping_mul(h0));
     }
 }
+}
 
-fn classed_sums(taps: &[Taps], window: &Window, scale: Scale, sums: &mut [i32]) {
-    let mut start = 0;
-    for out in sums.chunks_mut(BLOCK) {
-        let classes = classes(&window.map(|row| &row[start..start + BLOCK + 2 * PAD]), scale);
-        for (i, (out, class)) in out.iter_mut().zip(classes).enumerate() {
+vectorised! {
+fn classed_sums(taps: &[Taps], window: &Window, scale: Scale, h0: Option<&[i32]>, sums: &mut [i32]) {
+    for (block, out) in sums.chunks_mut(BLOCK).enumerate() {
+        let rows = window.map(|row| &row[block * BLOCK..][..BLOCK + 2 * PAD + WIDE]);
+        let classes = classes(&rows, scale);
+        let mut factors = [0i32; BLOCK];
+        for (i, ((out, &class), factor)) in out.iter_mut().zip(&classes).zip(&mut factors).enumerate() {
             let taps = &taps[class as usize];
             let mut acc = [0i32; WIDE];
-            for (row, taps) in window.iter().zip(taps) {
-                let row = &row[start + i..start + i + WIDE];
-                for ((acc, &v), &tap) in acc.iter_mut().zip(row).zip(taps) {
+            for (row, taps) in rows.iter().zip(&taps.window) {
+                for ((acc, &v), &tap) in acc.iter_mut().zip(&row[i..i + WIDE]).zip(taps) {
                     *acc = acc.wrapping_add(v.wrapping_mul(tap));
                 }
             }
             *out = acc.iter().fold(0, |sum, &v| sum.wrapping_add(v));
+            *factor = taps.h0;
         }
-        start += BLOCK;
+        if let Some(h0) = h0 {
+            for ((out, &h0), factor) in out.iter_mut().zip(&h0[block * BLOCK..]).zip(factors) {
+                *out = out.wrapping_add(factor.wrapping_mul(h0));
+            }
+        }
     }
 }
+}
 
-/// The classes of a block of columns: [`class_of`], without branches so that it becomes vector code.
+/// The classes of a block of columns.
+#[inline(always)]
 fn classes(window: &Window, scale: Scale) -> [u32; BLOCK] {
     let mut classes = [0; BLOCK];
     for (i, class) in classes.iter_mut().enumerate() {
         let centre = window[2][i + 2];
         let d = |row: usize, column: usize| window[row][i + column].wrapping_sub(centre);
         let inner = [d(1, 1), d(1, 2), d(1, 3), d(2, 1), d(2, 3), d(3, 1), d(3, 2), d(3, 3)];
-        *class = class_of(inner, scale) as u32;
+        *class = class_of(inner, scale);
     }
     classes
-}
-
-/// H1 follows H0 by a factor: the class decides which.
-fn add_h0(rule: &Rule, window: &Window, h0: &[i32], sums: &mut [i32]) {
-    if rule.predictor == Predictor::Linear {
-        let factor = i32::from(rule.predictor.coefficients(rule.set, rule.band, 0)[NEIGHBOURS]);
-        for (sum, &h0) in sums.iter_mut().zip(h0) {
-            *sum = sum.wrapping_add(factor.wrapping_mul(h0));
-        }
-        return;
-    }
-    for (start, (sums, h0)) in sums.chunks_mut(BLOCK).zip(h0.chunks(BLOCK)).enumerate() {
-        let start = start * BLOCK;
-        let classes = classes(&window.map(|row| &row[start..start + BLOCK + 2 * PAD]), rule.scale);
-        for ((sum, &h0), class) in sums.iter_mut().zip(h0).zip(classes) {
-            let factor = i32::from(rule.predictor.coefficients(rule.set, rule.band, class as usize)[NEIGHBOURS]);
-            *sum = sum.wrapping_add(factor.wrapping_mul(h0));
-        }
-    }
 }
 
 /// Samples deeper than 16 bits: differences are shifted one by one.
@@ -222,7 +208,7 @@ fn deep_sums(rule: &Rule, window: &Window, h0: Option<&[i32]>, sums: &mut [i32])
             window[at / 5][x + at % 5].wrapping_sub(centre)
         };
         let class = match rule.predictor {
-            Predictor::Classed => class_of(INNER.map(neighbour), rule.scale),
+            Predictor::Classed => class_of(INNER.map(neighbour), rule.scale) as usize,
             _ => 0,
         };
         let coefficients = rule.predictor.coefficients(rule.set, rule.band, class);

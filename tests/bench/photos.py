@@ -17,7 +17,8 @@ Each set becomes a folder of binary PPM files:
 A photograph is scaled down from its original by 2 or more, so that the traces
 of JPEG are gone, and to a long side of 2040 pixels or less. A file that exists
 is left alone. The same package versions give the same bytes; photos.sha256
-holds the sums (--check compares, --write-sums writes them).
+holds the sums (--check compares, --write-sums writes them); --write-list writes
+PHOTOS.md from the tables below.
 """
 
 import argparse
@@ -246,6 +247,23 @@ def plan():
     yield "large", "mosaic", mosaic, 255
 
 
+def origins() -> str:
+    """The text of PHOTOS.md."""
+    lines = ["# Where the pictures of the bench come from", "",
+             "Made by `photos.py` from Debian 12 packages; written by `photos.py --write-list`. Authors and licences are",
+             "those of each package's copyright file (`/usr/share/doc/PACKAGE/copyright`) or, for",
+             "plasma-workspace-wallpapers and palapeli-data, of the metadata file beside the picture. No picture is",
+             "part of this repository.", "",
+             "| picture | sets | package | file | author | licence |", "|---|---|---|---|---|---|"]
+    sets = {"test": TEST, "train": TRAIN, "uhd": UHD, "deep": DEEP, "large": MOSAIC, "graphics": ["city", "milkyway"]}
+    for name, (package, _, file, author, licence) in SOURCES.items():
+        member = ", ".join(s for s, names in sets.items() if name in names)
+        lines.append(f"| {name} | {member} | {package} | {file} | {author} | {licence} |")
+    lines += ["", "`graphics/text` is drawn by the script; `graphics/palette` is aitzgorri in 64 colours, dithered.",
+              "`uhd/Elephants` is a painting, photographed and mirrored; all others outside `graphics` are photographs.", ""]
+    return "\n".join(lines)
+
+
 def main():
     here = Path(__file__).resolve().parent
     root = here.parents[1]
@@ -255,7 +273,11 @@ def main():
     parser.add_argument("--set", action="append", dest="sets", help="only this set (may be repeated)")
     parser.add_argument("--check", action="store_true", help="compare all files with photos.sha256")
     parser.add_argument("--write-sums", action="store_true", help="write photos.sha256")
+    parser.add_argument("--write-list", action="store_true", help="write PHOTOS.md and stop")
     args = parser.parse_args()
+    if args.write_list:
+        (here / "PHOTOS.md").write_text(origins())
+        return
     originals = Originals(args.debs or args.out.parent / "debs")
 
     sums = {}

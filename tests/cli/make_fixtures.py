@@ -58,7 +58,9 @@ for bits, name in (16, "interlaced16.png"), (8, "interlaced8.png"):
 with open(OUT / "interlaced2.png", "wb") as f:
     png.Writer(W, H, greyscale=True, bitdepth=2, interlace=True).write(f, samples(1, 2, np.uint8)[..., 0].tolist())
 
-icc = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+icc = bytearray(ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes())
+icc[24:36] = bytes(12)  # the time of its making
+icc = bytes(icc)
 exif = Image.Exif()
 exif[0x0112] = 6
 exif[0x010F] = "Maker"
@@ -70,4 +72,5 @@ smooth.getchannel(0).save(OUT / "gray.jpg", quality=100, progressive=True)
 smooth.convert("CMYK").save(OUT / "cmyk.jpg", quality=90)
 rgba = Image.fromarray(samples(4, 8, np.uint8), "RGBA")
 rgba.save(OUT / "lossless.webp", lossless=True, exact=True, icc_profile=icc, exif=exif.tobytes(), xmp=xmp)
-rgba.save(OUT / "animated.webp", save_all=True, append_images=[rgba.rotate(180)], lossless=True, exact=True)
+rgb = Image.fromarray(rgb8, "RGB")
+rgb.save(OUT / "animated.webp", save_all=True, append_images=[rgb.rotate(180)], lossless=True)

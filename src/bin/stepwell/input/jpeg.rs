@@ -8,6 +8,12 @@ use zune_jpeg::zune_core::options::DecoderOptions;
 
 use super::{Fault, Planes, exif};
 
+/// Marker of the segment before pixels.
+const SCAN: u8 = 0xDA;
+
+/// Marker that ends the file.
+const END: u8 = 0xD9;
+
 /// Reads a JPEG file.
 pub fn read(bytes: &[u8], limits: &Limits) -> Result<Image, Fault> {
     // JPEG's own bound, instead of the decoder's lower one.
@@ -27,6 +33,10 @@ pub fn read(bytes: &[u8], limits: &Limits) -> Result<Image, Fault> {
     let mut planes = Planes::unsigned(size, kinds, 8, limits)?;
     // Strict from here on: otherwise what is missing or damaged is filled with gray without a word.
     decoder.set_options(options.jpeg_set_out_colorspace(colours).set_strict_mode(true));
+    // The decoder fills up what is missing of the last rows even so.
+    if !segments(bytes).any(|(marker, _)| marker == END) {
+        return Err(Fault::broken("it ends too early"));
+    }
     let pixels = decoder.decode().map_err(Fault::broken)?;
     for (y, row) in pixels.chunks_exact(size.width as usize * planes.count()).enumerate() {
         planes.put_row(0, y, row);
@@ -42,28 +52,42 @@ pub fn read(bytes: &[u8], limits: &Limits) -> Result<Image, Fault> {
     })
 }
 
+/// The segments of the file: marker and contents. The pixels between two segments are skipped.
+fn segments(bytes: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
+    let mut rest = bytes.get(2..).unwrap_or_default();
+    std::iter::from_fn(move || {
+        loop {
+            let at = rest.iter().position(|&b| b == 0xFF)?;
+            rest = &rest[at..];
+            let marker = *rest.get(1)?;
+            match marker {
+                // A byte 255 of pixels, restarts, fill bytes and the start.
+                0x00 | 0x01 | 0xD0..=0xD8 => rest = &rest[2..],
+                0xFF => rest = &rest[1..],
+                END => return Some((marker, std::mem::take(&mut rest))),
+                _ => {
+                    let length = usize::from(u16::from_be_bytes([*rest.get(2)?, *rest.get(3)?]));
+                    let contents = rest.get(4..2 + length)?;
+                    rest = &rest[2 + length..];
+                    return Some((marker, contents));
+                }
+            }
+        }
+    })
+}
+
 /// Metres a pixel covers, from the JFIF segment.
 ///
 /// Read here because the decoder mixes its density with that of other segments.
 fn jfif_pixel_size(bytes: &[u8]) -> Option<(f64, f64)> {
-    let mut at = 2;
-    while let Some(&[0xFF, marker, high, low]) = bytes.get(at..at + 4) {
-        let length = usize::from(u16::from_be_bytes([high, low]));
-        if marker == 0xDA || length < 2 {
-            return None;
-        }
-        let segment = bytes.get(at + 4..at + 2 + length)?;
-        if marker == 0xE0 && segment.starts_with(b"JFIF\0") && segment.len() >= 12 {
-            let metres = match segment[7] {
-                1 => 0.0254,
-                2 => 0.01,
-                _ => return None,
-            };
-            let density = |i: usize| f64::from(u16::from_be_bytes([segment[i], segment[i + 1]]));
-            let (x, y) = (density(8), density(10));
-            return (x > 0.0 && y > 0.0).then(|| (metres / x, metres / y));
-        }
-        at += 2 + length;
-    }
-    None
+    let is_jfif = |(marker, data): &(u8, &[u8])| *marker == 0xE0 && data.starts_with(b"JFIF\0") && data.len() >= 12;
+    let (_, segment) = segments(bytes).take_while(|(marker, _)| *marker != SCAN).find(is_jfif)?;
+    let metres = match segment[7] {
+        1 => 0.0254,
+        2 => 0.01,
+        _ => return None,
+    };
+    let density = |i: usize| f64::from(u16::from_be_bytes([segment[i], segment[i + 1]]));
+    let (x, y) = (density(8), density(10));
+    (x > 0.0 && y > 0.0).then(|| (metres / x, metres / y))
 }

@@ -94,7 +94,7 @@ fn tiff_metadata_is_kept() {
     let (x, y) = image.metadata.pixel_size.unwrap();
     assert!((x - 0.0254 / 300.0).abs() < 1e-12 && (y - 0.0254 / 150.0).abs() < 1e-12);
     let exif = Exif::parse(image.metadata.exif.as_deref().unwrap()).unwrap();
-    assert_eq!(exif.main, [Entry::bytes(0x010F, 2, b"Maker\0")]);
+    assert!(exif.main.contains(&Entry::bytes(0x010F, 2, b"Maker\0")), "{:?}", exif.main);
 }
 
 #[test]
@@ -311,11 +311,10 @@ fn files_cut_anywhere_are_refused_without_a_panic() {
     for name in ["tiled_lzw_be.tif", "big.tif", "colour.jpg", "gray.jpg", "lossless.webp", "interlaced8.png", "palette.tif"] {
         let bytes = fixture(name);
         for end in 0..bytes.len() {
-            // Some tails hold no pixels (a TIFF directory's padding, PNG's last chunk).
-            if let Err(failure) = read_bytes(&bytes[..end]) {
-                assert_eq!(failure.kind, Kind::BadInput, "{name} cut at {end}: {failure}");
-            } else {
-                assert!(end + 40 > bytes.len(), "{name} cut at {end} of {} was read", bytes.len());
+            match read_bytes(&bytes[..end]) {
+                Err(failure) => assert_eq!(failure.kind, Kind::BadInput, "{name} cut at {end}: {failure}"),
+                // Some tails hold no pixels (a TIFF file's padding, PNG's last chunk, WebP's metadata).
+                Ok((cut, _)) => assert_eq!(cut.planes, read_bytes(&bytes).unwrap().0.planes, "{name} cut at {end}"),
             }
         }
     }
