@@ -35,8 +35,17 @@ struct Row {
 pub struct Prepared<'a> {
     model: &'a TileModel,
     rows: [Vec<Row>; BANDS],
-    /// Raw bits and base of each token, and the context magnitude without shift.
-    tokens: [(u32, u32, u32); TOKENS],
+    tokens: [TokenInfo; TOKENS],
+}
+
+/// What a token stands for where there is no shift.
+#[derive(Clone, Copy)]
+struct TokenInfo {
+    base: u32,
+    mantissa_bits: u32,
+    /// 1 where a raw sign follows the mantissa.
+    sign_bits: u32,
+    context: u32,
 }
 
 impl<'a> Prepared<'a> {
@@ -56,7 +65,8 @@ impl<'a> Prepared<'a> {
         let rows = std::array::from_fn(|band| (0..BUCKETS as u32).map(|b| row(band, b)).collect());
         let tokens = std::array::from_fn(|s| {
             let (base, bits) = base_and_bits(s as u32);
-            (base, bits, context_magnitude(s as u32, 0))
+            let context = context_magnitude(s as u32, 0).min(MAGNITUDE_CAP);
+            TokenInfo { base, mantissa_bits: bits, sign_bits: u32::from(s >= 3), context }
         });
         Prepared { model, rows, tokens }
     }
@@ -207,40 +217,11 @@ impl Tile<'_> {
     fn decode_lanes(&mut self, band: usize, lanes: usize, start: usize, buckets: &[u32; LANES], out: &mut [u32]) {
         let plain = buckets[..lanes].iter().all(|&b| b < super::token::ROWS as u32);
         if self.all_signs_seen && plain {
-            self.decode_plain(band, lanes, start, buckets, out);
+            let (rows, tokens) = (&self.prepared.rows[band], &self.prepared.tokens);
+            let symbols = &mut self.symbols.data[start..];
+            decode_plain(rows, tokens, &mut self.words, &mut self.states[..lanes], buckets, symbols, out);
         } else {
             self.decode_any(band, lanes, start, buckets, out);
-        }
-    }
-
-    /// Lanes that all have no shift and no signs to defer.
-    #[inline(always)]
-    fn decode_plain(&mut self, band: usize, lanes: usize, start: usize, buckets: &[u32; LANES], out: &mut [u32]) {
-        let rows = &self.prepared.rows[band];
-        let symbols = &mut self.symbols.data[start..];
-        let states = &mut self.states[..lanes];
-        for (lane, ((state, &bucket), out)) in states.iter_mut().zip(buckets).zip(out).enumerate() {
-            if *state == 0 {
-                continue;
-            }
-            let row = &rows[bucket as usize];
-            let slot = resolve(row.alias, *state & ((1 << FREQUENCY_BITS) - 1));
-            let (base, mantissa_bits, context) = self.prepared.tokens[slot.symbol as usize];
-            let positive = u32::from(row.positive[slot.symbol.min(3) as usize]);
-            let negative = slot.offset >= positive;
-            let frequency = if negative { slot.frequency - positive } else { slot.frequency.min(positive) };
-            let offset = if negative { slot.offset - positive } else { slot.offset };
-            let mut x = self.words.refill(frequency * (*state >> FREQUENCY_BITS) + offset);
-            let (mut magnitude, mut sign) = (base, negative);
-            if slot.symbol >= 3 {
-                let raw;
-                (x, raw) = take_raw(x, mantissa_bits + 1, &mut self.words);
-                sign = raw >> mantissa_bits & 1 == 1;
-                magnitude = base.wrapping_add(raw as u32 & low_mask(mantissa_bits));
-            }
-            *state = x;
-            *out = context.min(MAGNITUDE_CAP);
-            symbols[2 * lane] = signed(magnitude, sign);
         }
     }
 
@@ -263,7 +244,7 @@ impl Tile<'_> {
             }
             let x = self.words.refill(frequency * (state >> FREQUENCY_BITS) + offset);
             let sign_raw = !deferring && !split && (slot.symbol != 0 || row.shift > 0);
-            let (base, mantissa_bits, _) = self.prepared.tokens[slot.symbol as usize];
+            let TokenInfo { base, mantissa_bits, .. } = self.prepared.tokens[slot.symbol as usize];
             let bits = mantissa_bits + row.shift;
             let (x, raw) = take_raw(x, bits + u32::from(sign_raw), &mut self.words);
             sign |= sign_raw && raw >> bits == 1;
@@ -280,6 +261,41 @@ impl Tile<'_> {
             }
         }
     }
+}
+
+/// Lanes that all have no shift and no signs to defer: nearly all of them.
+#[inline(always)]
+fn decode_plain(
+    rows: &[Row],
+    tokens: &[TokenInfo; TOKENS],
+    words: &mut Words,
+    states: &mut [u32],
+    buckets: &[u32; LANES],
+    symbols: &mut [i32],
+    out: &mut [u32],
+) {
+    let mut input = Words { words: words.words, at: words.at };
+    for (lane, ((state, &bucket), out)) in states.iter_mut().zip(buckets).zip(out).enumerate() {
+        if *state == 0 {
+            continue;
+        }
+        let row = &rows[bucket as usize];
+        let slot = resolve(row.alias, *state & ((1 << FREQUENCY_BITS) - 1));
+        let token = &tokens[slot.symbol as usize];
+        let positive = u32::from(row.positive[slot.symbol.min(3) as usize]);
+        let negative = slot.offset >= positive;
+        let frequency = if negative { slot.frequency - positive } else { slot.frequency.min(positive) };
+        let offset = if negative { slot.offset - positive } else { slot.offset };
+        let x = input.refill(frequency * (*state >> FREQUENCY_BITS) + offset);
+        // From token 3 on a sign bit follows the mantissa; below there is neither.
+        let (x, raw) = take_raw(x, token.mantissa_bits + token.sign_bits, &mut input);
+        let raw_sign = (raw >> token.mantissa_bits) as u32 & token.sign_bits;
+        let magnitude = token.base.wrapping_add(raw as u32 & low_mask(token.mantissa_bits));
+        *state = x;
+        *out = token.context;
+        symbols[2 * lane] = signed(magnitude, negative | (raw_sign != 0));
+    }
+    words.at = input.at;
 }
 
 /// Takes raw bits out of a state, at most 16 between refills.

@@ -133,25 +133,24 @@ pub fn flips_sign(sum: i32) -> bool {
 const HALF: i32 = 1 << (COEFFICIENT_BITS - 1);
 
 /// The class of a window from its differences to the centre in the inner 3 × 3, in raster order without the centre:
-/// nine directions × four activities. Without branches, so that rows of it become vector code.
-#[inline(always)]
+/// nine directions × four activities.
 pub fn class_of(inner: [i32; 8], scale: Scale) -> u32 {
     let [nw, n, ne, w, e, sw, s, se] =
         inner.map(|d| (d.unsigned_abs() >> scale.activity_shift).min(ACTIVITY_CAP));
-    let (gh, gv, d1, d2) = (w + e, n + s, nw + se, ne + sw);
+    class_from_sums(w + e, n + s, nw + se, ne + sw)
+}
+
+/// The class from differences across the window: horizontally, vertically, and along both diagonals. Without branches,
+/// so that rows of it become vector code.
+#[inline(always)]
+fn class_from_sums(gh: u32, gv: u32, d1: u32, d2: u32) -> u32 {
     let (hx, hn, dx, dn) = (gh.max(gv), gh.min(gv), d1.max(d2), d1.min(d2));
     let straight = hx * dn > dx * hn;
     let (high, low) = if straight { (hx, hn) } else { (dx, dn) };
     let first = if straight { 1 + u32::from(gv >= gh) } else { 5 + u32::from(d2 >= d1) };
     let strong = 2 * high > 9 * low;
     let weak = high > 2 * low;
-    let direction = if strong {
-        first
-    } else if weak {
-        first + 2
-    } else {
-        0
-    };
+    let direction = u32::from(weak) * (first + 2) - u32::from(strong) * 2;
     let activity = gh + gv;
     9 * (u32::from(activity >= 6) + u32::from(activity >= 16) + u32::from(activity >= 44)) + direction
 }

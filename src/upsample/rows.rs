@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use super::cpu::Part;
-use super::{CLASSES, Coefficients, INNER, NEIGHBOURS, Predictor, SETS, Scale, class_of};
+use super::{ACTIVITY_CAP, CLASSES, Coefficients, INNER, NEIGHBOURS, Predictor, SETS, Scale, class_from_sums, class_of};
 use crate::entropy::BANDS;
 use crate::simd::vectorised;
 
@@ -163,38 +163,65 @@ fn linear_sums(taps: &Taps, window: &Window, h0: Option<&[i32]>, sums: &mut [i32
 vectorised! {
 fn classed_sums(taps: &[Taps], window: &Window, scale: Scale, h0: Option<&[i32]>, sums: &mut [i32]) {
     for (block, out) in sums.chunks_mut(BLOCK).enumerate() {
-        let rows = window.map(|row| &row[block * BLOCK..][..BLOCK + 2 * PAD + WIDE]);
+        let Some(rows) = block_rows(window, block * BLOCK) else { return };
         let classes = classes(&rows, scale);
         let mut factors = [0i32; BLOCK];
-        for (i, ((out, &class), factor)) in out.iter_mut().zip(&classes).zip(&mut factors).enumerate() {
-            let taps = &taps[class as usize];
+        let mut all = [0i32; BLOCK];
+        for i in 0..BLOCK {
+            let taps = &taps[classes[i] as usize];
             let mut acc = [0i32; WIDE];
             for (row, taps) in rows.iter().zip(&taps.window) {
-                for ((acc, &v), &tap) in acc.iter_mut().zip(&row[i..i + WIDE]).zip(taps) {
-                    *acc = acc.wrapping_add(v.wrapping_mul(tap));
+                for j in 0..WIDE {
+                    acc[j] = acc[j].wrapping_add(row[i + j].wrapping_mul(taps[j]));
                 }
             }
-            *out = acc.iter().fold(0, |sum, &v| sum.wrapping_add(v));
-            *factor = taps.h0;
+            all[i] = acc.iter().fold(0, |sum, &v| sum.wrapping_add(v));
+            factors[i] = taps.h0;
         }
         if let Some(h0) = h0 {
-            for ((out, &h0), factor) in out.iter_mut().zip(&h0[block * BLOCK..]).zip(factors) {
+            for ((out, &h0), factor) in all.iter_mut().zip(&h0[block * BLOCK..]).zip(factors) {
                 *out = out.wrapping_add(factor.wrapping_mul(h0));
             }
         }
+        out.copy_from_slice(&all[..out.len()]);
     }
 }
 }
 
-/// The classes of a block of columns.
+/// Columns that a block of windows touches, and room for whole vectors.
+type BlockRow = [i32; BLOCK + WIDE];
+
 #[inline(always)]
-fn classes(window: &Window, scale: Scale) -> [u32; BLOCK] {
+fn block_rows<'a>(window: &Window<'a>, start: usize) -> Option<[&'a BlockRow; 5]> {
+    let [a, b, c, d, e] = window.map(|row| row[start..].first_chunk());
+    Some([a?, b?, c?, d?, e?])
+}
+
+/// The classes of a block of columns: [`class_of`] step by step, each for all columns at once.
+#[inline(always)]
+fn classes(rows: &[&BlockRow; 5], scale: Scale) -> [u32; BLOCK] {
+    let difference = |row: usize, column: usize| -> [u32; BLOCK] {
+        let mut out = [0; BLOCK];
+        for i in 0..BLOCK {
+            let d = rows[row][i + column].wrapping_sub(rows[2][i + 2]);
+            out[i] = (d.unsigned_abs() >> scale.activity_shift).min(ACTIVITY_CAP);
+        }
+        out
+    };
+    let sum = |a: [u32; BLOCK], b: [u32; BLOCK]| -> [u32; BLOCK] {
+        let mut out = a;
+        for i in 0..BLOCK {
+            out[i] += b[i];
+        }
+        out
+    };
+    let gh = sum(difference(2, 1), difference(2, 3));
+    let gv = sum(difference(1, 2), difference(3, 2));
+    let d1 = sum(difference(1, 1), difference(3, 3));
+    let d2 = sum(difference(1, 3), difference(3, 1));
     let mut classes = [0; BLOCK];
-    for (i, class) in classes.iter_mut().enumerate() {
-        let centre = window[2][i + 2];
-        let d = |row: usize, column: usize| window[row][i + column].wrapping_sub(centre);
-        let inner = [d(1, 1), d(1, 2), d(1, 3), d(2, 1), d(2, 3), d(3, 1), d(3, 2), d(3, 3)];
-        *class = class_of(inner, scale);
+    for i in 0..BLOCK {
+        classes[i] = class_from_sums(gh[i], gv[i], d1[i], d2[i]);
     }
     classes
 }

@@ -107,9 +107,9 @@ def size(data) -> int:
 
 # ---- lossy --------------------------------------------------------------------------------------
 
-def j2k_lossy(pixels, ratio):
+def j2k_lossy(pixels, ratio, irreversible=True):
     out = io.BytesIO()
-    Image.fromarray(pixels).save(out, "JPEG2000", no_jp2=True, irreversible=True, mct=1, num_resolutions=6,
+    Image.fromarray(pixels).save(out, "JPEG2000", no_jp2=True, irreversible=irreversible, mct=1, num_resolutions=6,
                                  quality_mode="rates", quality_layers=[ratio])
     return out.getvalue()
 
@@ -132,6 +132,8 @@ class Lossy:
 LOSSY = {
     "J2K 9/7": Lossy(lambda p, v: j2k_lossy(p, 1 / math.exp(v)), lambda d: ic.jpeg2k_decode(d, numthreads=1),
                      math.log(1 / 400), math.log(1 / 1.5)),
+    "J2K 5/3": Lossy(lambda p, v: j2k_lossy(p, 1 / math.exp(v), False), lambda d: ic.jpeg2k_decode(d, numthreads=1),
+                     math.log(1 / 400), math.log(1 / 1.5)),
     "HTJ2K 9/7": Lossy(lambda p, v: ic.htj2k_encode(p, level=math.exp(-v), reversible=False),
                        lambda d: ic.jpeg2k_decode(d, numthreads=1), -math.log(0.5), -math.log(0.0005)),
     "JXL e7": Lossy(lambda p, v: ic.jpegxl_encode(p, distance=math.exp(-v), effort=7, numthreads=1),
@@ -143,7 +145,9 @@ LOSSY = {
 }
 
 LOSSY_TEXT = """\
-* J2K 9/7: OpenJPEG, irreversible, ICT, 5 levels, one quality layer, the rate given and then refined.
+* J2K 9/7: OpenJPEG, irreversible, ICT, 5 levels, one quality layer, the rate given and then refined. On
+  smooth pictures its files stop growing before the rate asked for (its finest quantisation step): out of range.
+* J2K 5/3: the same with the reversible wavelet and RCT, cut at the rate.
 * HTJ2K 9/7: OpenJPH by quantisation step; decoded with OpenJPEG, for the wheel's OpenJPH decoder returns wrong
   colours for irreversible files.
 * JXL: libjxl by distance, effort 7. WebP: method 6, 4:2:0 as the format demands. JPEG: libjpeg-turbo, 4:4:4,

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::Path;
+use std::process::ExitCode;
 
 use crate::files;
 
@@ -60,7 +61,9 @@ impl Failure {
     pub fn library(path: &Path, error: stepwell::Error) -> Self {
         use stepwell::Error as E;
         let failure = match &error {
-            E::Format { .. } | E::Truncated { .. } | E::Unsupported(_) => Failure::bad_input(error.to_string()),
+            E::Format { .. } | E::Truncated { .. } | E::Unsupported(_) => {
+                Failure::bad_input(error.to_string())
+            }
             E::Request(_) => Failure::usage(error.to_string()),
             _ => Failure::failed(error.to_string()),
         };
@@ -86,5 +89,35 @@ impl std::error::Error for Failure {}
 impl miette::Diagnostic for Failure {
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         self.help.as_ref().map(|h| Box::new(h) as Box<dyn fmt::Display>)
+    }
+}
+
+/// Why a command that may handle several files ends without all its results.
+#[derive(Debug)]
+pub struct Failures {
+    list: Vec<Failure>,
+    code: Kind,
+}
+
+impl From<Failure> for Failures {
+    fn from(failure: Failure) -> Self {
+        Failures { code: failure.kind, list: vec![failure] }
+    }
+}
+
+impl Failures {
+    /// An error if any of `files` files failed. Only a single file's failure keeps its exit code.
+    pub fn collect(list: Vec<Failure>, files: usize) -> Result<(), Self> {
+        let Some(first) = list.first() else { return Ok(()) };
+        let code = if files == 1 { first.kind } else { Kind::Failed };
+        Err(Failures { list, code })
+    }
+
+    /// Prints them, and gives the exit code.
+    pub fn report(self) -> ExitCode {
+        for failure in self.list {
+            eprintln!("{:?}", miette::Report::new(failure));
+        }
+        ExitCode::from(self.code as u8)
     }
 }

@@ -80,7 +80,9 @@ fn write_stdout(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(
         return Err(Failure::usage("standard output is a terminal, which cannot show the result")
             .help("name a file with -o, or send the output on with | or >"));
     }
-    fill_buffered(stdout, fill).map(drop).map_err(|e| Failure::failed(format!("cannot write standard output: {e}")))
+    fill_buffered(stdout, fill)
+        .map(drop)
+        .map_err(|e| Failure::failed(format!("cannot write standard output: {e}")))
 }
 
 fn fill_buffered<W: Write>(out: W, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<W> {

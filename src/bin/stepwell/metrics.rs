@@ -57,7 +57,8 @@ pub fn compare(a: &Image, b: &Image) -> Result<Difference, String> {
     let planes: Vec<_> = a.planes.iter().zip(&b.planes).map(|(a, b)| compare_planes(a, b)).collect();
     let samples = |p: &Plane| p.samples.data().len() as f64;
     let relative = |(d, p): (&PlaneDifference, &Plane)| d.mse / range(p).powi(2) * samples(p);
-    let mse = planes.iter().zip(&a.planes).map(relative).sum::<f64>() / a.planes.iter().map(samples).sum::<f64>();
+    let mse =
+        planes.iter().zip(&a.planes).map(relative).sum::<f64>() / a.planes.iter().map(samples).sum::<f64>();
     let ssims = planes.iter().map(|p| p.ssim).collect::<Option<Vec<_>>>();
     Ok(Difference {
         identical: planes.iter().all(|p| p.max_error == 0),
@@ -125,7 +126,10 @@ fn luma_ssim(a: &Image, b: &Image) -> Option<Option<f64>> {
     let indices = weights.map(|(kind, _)| a.planes.iter().position(|p| p.info.kind == kind));
     let indices = [indices[0]?, indices[1]?, indices[2]?];
     let [red, green, blue] = indices.map(|i| &a.planes[i]);
-    if [green, blue].iter().any(|p| p.info.range() != red.info.range() || p.samples.width() != red.samples.width()) {
+    if [green, blue]
+        .iter()
+        .any(|p| p.info.range() != red.info.range() || p.samples.width() != red.samples.width())
+    {
         return None;
     }
     let row_of = |image: &Image, y: usize, row: &mut Vec<f64>| {
@@ -168,7 +172,13 @@ fn ssim(
             let values: Vec<_> = a.iter().zip(&b).map(|(&a, &b)| f(a, b)).collect();
             values.windows(WINDOW).map(|v| v.iter().zip(&window).map(|(v, w)| v * w).sum()).collect()
         };
-        [product(|a, _| a), product(|_, b| b), product(|a, _| a * a), product(|_, b| b * b), product(|a, b| a * b)]
+        [
+            product(|a, _| a),
+            product(|_, b| b),
+            product(|a, _| a * a),
+            product(|_, b| b * b),
+            product(|a, b| a * b),
+        ]
     };
     let band = |first: usize| {
         let mut recent: Vec<Sums> = (first..first + WINDOW - 1).map(sums_of_row).collect();

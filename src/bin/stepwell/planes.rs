@@ -51,7 +51,8 @@ mod tests {
         let mut planes: Vec<_> =
             [PlaneKind::Red, PlaneKind::Alpha, PlaneKind::Other].map(|kind| PlaneInfo::new(kind, 8)).into();
         planes[2].name = "Infrared".into();
-        let select = |words: &[&str]| select(&words.iter().map(|&w| w.to_owned()).collect::<Vec<_>>(), &planes);
+        let select =
+            |words: &[&str]| select(&words.iter().map(|&w| w.to_owned()).collect::<Vec<_>>(), &planes);
         assert_eq!(select(&["2", "alpha", "RED", "infrared"]).unwrap(), [2, 1, 0, 2]);
         assert!(select(&["3"]).unwrap_err().to_string().contains("no plane \"3\""));
         assert!(select(&[""]).is_err());

@@ -180,7 +180,8 @@ impl<'a> Tiff<'a> {
         let (width, unit) = widths(kind)?;
         let length = usize::try_from(count).ok()?.checked_mul(width).filter(|&l| l <= most)?;
         let place = at + 4 + offset_width;
-        let start = if length <= offset_width { place } else { self.number(place, offset_width)?.try_into().ok()? };
+        let start =
+            if length <= offset_width { place } else { self.number(place, offset_width)?.try_into().ok()? };
         let mut data = self.bytes.get(start..start.checked_add(length)?)?.to_vec();
         if self.big_endian {
             data.chunks_exact_mut(unit).for_each(<[u8]>::reverse);
@@ -191,9 +192,10 @@ impl<'a> Tiff<'a> {
     /// Where in the file the value of a one-value `SHORT` field stands.
     pub fn place_of_short(&self, directory: u64, tag: u16) -> Option<usize> {
         let (first, field, count) = self.fields(directory)?;
-        let at = (0..count).map(|i| first + i * field).find(|&at| self.number(at, 2) == Some(tag.into()))?;
+        let at =
+            (0..count).map(|i| first + i * field).find(|&at| self.number(at, 2) == Some(u64::from(tag)))?;
         let value = at + field - if self.big { 8 } else { 4 };
-        (self.number(at + 2, 2)? == SHORT.into()).then_some(value)
+        (self.number(at + 2, 2)? == u64::from(SHORT)).then_some(value)
     }
 
     /// A 16-bit number as this file stores it.

@@ -27,7 +27,12 @@ pub fn read(bytes: &[u8], limits: &Limits) -> Result<Image, Fault> {
             (&[PlaneKind::Red, PlaneKind::Green, PlaneKind::Blue], ColorSpace::RGB)
         }
         // Without its colour profile a conversion to RGB gives wrong colours.
-        _ => return Err(Fault::unsupported("CMYK JPEG", "convert it to RGB first, through its colour profile")),
+        _ => {
+            return Err(Fault::unsupported(
+                "CMYK JPEG",
+                "convert it to RGB first, through its colour profile",
+            ));
+        }
     };
     let size = Size::new(info.width.into(), info.height.into());
     let mut planes = Planes::unsigned(size, kinds, 8, limits)?;
@@ -80,7 +85,8 @@ fn segments(bytes: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
 ///
 /// Read here because the decoder mixes its density with that of other segments.
 fn jfif_pixel_size(bytes: &[u8]) -> Option<(f64, f64)> {
-    let is_jfif = |(marker, data): &(u8, &[u8])| *marker == 0xE0 && data.starts_with(b"JFIF\0") && data.len() >= 12;
+    let is_jfif =
+        |(marker, data): &(u8, &[u8])| *marker == 0xE0 && data.starts_with(b"JFIF\0") && data.len() >= 12;
     let (_, segment) = segments(bytes).take_while(|(marker, _)| *marker != SCAN).find(is_jfif)?;
     let metres = match segment[7] {
         1 => 0.0254,

@@ -21,7 +21,9 @@ impl Planes {
         }
         let count = size.area().checked_mul(infos.len() as u64).unwrap_or(u64::MAX);
         if count > limits.samples {
-            return Err(Error::Limit { what: "number of samples", asked: count, allowed: limits.samples }.into());
+            return Err(
+                Error::Limit { what: "number of samples", asked: count, allowed: limits.samples }.into()
+            );
         }
         let mut planes = Vec::with_capacity(infos.len());
         for info in infos {

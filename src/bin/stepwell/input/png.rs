@@ -15,14 +15,17 @@ const METADATA_BYTES: usize = 64 << 20;
 
 /// Reads a PNG file (of an animation: its first or default picture).
 pub fn read(bytes: &[u8], limits: &Limits, notes: &mut Notes) -> Result<Image, Fault> {
-    let mut decoder = png::Decoder::new_with_limits(Cursor::new(bytes), png::Limits { bytes: METADATA_BYTES });
+    let mut decoder =
+        png::Decoder::new_with_limits(Cursor::new(bytes), png::Limits { bytes: METADATA_BYTES });
     decoder.set_transformations(Transformations::IDENTITY);
     let header = decoder.read_header_info().map_err(fault)?;
     let size = Size::new(header.width, header.height);
     // The header alone decides: rows are allocated for it before anything else is read.
     if size.area() > limits.samples {
         let asked = size.area();
-        return Err(stepwell::Error::Limit { what: "number of pixels", asked, allowed: limits.samples }.into());
+        return Err(
+            stepwell::Error::Limit { what: "number of pixels", asked, allowed: limits.samples }.into()
+        );
     }
     let mut reader = decoder.read_info().map_err(fault)?;
     let layout = Layout::new(reader.info())?;
@@ -86,8 +89,13 @@ impl Layout {
             (ColorType::Rgb | ColorType::Indexed, false) => &[Red, Green, Blue],
             (ColorType::Rgb | ColorType::Indexed, true) | (ColorType::Rgba, _) => &[Red, Green, Blue, Alpha],
         };
-        let mut layout =
-            Layout { kinds, depth: bits, stored: (bits, info.color_type.samples()), palette: None, key: None };
+        let mut layout = Layout {
+            kinds,
+            depth: bits,
+            stored: (bits, info.color_type.samples()),
+            palette: None,
+            key: None,
+        };
         let transparency = info.trns.as_deref().unwrap_or_default();
         match info.color_type {
             ColorType::Indexed => {
@@ -98,7 +106,10 @@ impl Layout {
             ColorType::Grayscale | ColorType::Rgb if transparent => {
                 // The decoder keeps one byte a sample of the colour where pixels have at most 8 bits.
                 layout.key = Some(match bits {
-                    16 => transparency.chunks_exact(2).map(|b| u16::from_be_bytes([b[0], b[1]]).into()).collect(),
+                    16 => transparency
+                        .chunks_exact(2)
+                        .map(|b| u16::from_be_bytes([b[0], b[1]]).into())
+                        .collect(),
                     _ => transparency.iter().map(|&b| b.into()).collect(),
                 });
             }
@@ -171,4 +182,3 @@ fn metadata(info: &Info) -> Metadata {
         xmp: xmp.and_then(|t| t.get_text().ok()).map(String::into_bytes),
     }
 }
-

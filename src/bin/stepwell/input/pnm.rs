@@ -67,7 +67,8 @@ fn pam_header(cursor: &mut Cursor) -> Result<Header, Fault> {
     loop {
         let line = cursor.line()?;
         let (key, value) = line.split_once(char::is_whitespace).unwrap_or((&line, ""));
-        let number = || value.trim().parse().map_err(|_| Fault::broken(format_args!("PAM header line {line:?}")));
+        let number =
+            || value.trim().parse().map_err(|_| Fault::broken(format_args!("PAM header line {line:?}")));
         match key {
             "ENDHDR" => break,
             "WIDTH" => width = Some(number()?),

@@ -57,10 +57,13 @@ impl FromStr for Shape {
     /// `WIDTHxHEIGHTxPLANES:BITS[s][le|be][,planar|,interleaved]`
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
-            format!("{text:?} is not WIDTHxHEIGHTxPLANES:BITS[s][le|be][,planar], such as 640x480x3:8 or 512x512x1:16sbe")
+            format!(
+                "{text:?} is not WIDTHxHEIGHTxPLANES:BITS[s][le|be][,planar], such as 640x480x3:8 or 512x512x1:16sbe"
+            )
         };
         let (sizes, rest) = text.split_once(':').ok_or_else(wrong)?;
-        let sizes: Vec<u32> = sizes.split('x').map(str::parse).collect::<Result<_, _>>().map_err(|_| wrong())?;
+        let sizes: Vec<u32> =
+            sizes.split('x').map(str::parse).collect::<Result<_, _>>().map_err(|_| wrong())?;
         let [width, height, planes] = sizes[..] else { return Err(wrong()) };
         let (sample, order) = rest.split_once(',').unwrap_or((rest, "interleaved"));
         let digits = sample.find(|c: char| !c.is_ascii_digit()).unwrap_or(sample.len());
@@ -106,9 +109,13 @@ pub fn read(bytes: &[u8], shape: &Shape, limits: &Limits) -> Result<Image, Fault
     // Cannot overflow: the planes have been allocated.
     let expected = width * height * shape.planes * shape.sample_bytes();
     if bytes.len() != expected {
-        return Err(Fault::broken(format_args!("it has {} bytes where --raw asks for {expected}", bytes.len())));
+        return Err(Fault::broken(format_args!(
+            "it has {} bytes where --raw asks for {expected}",
+            bytes.len()
+        )));
     }
-    let (row_samples, rows) = if shape.planar { (width, height * shape.planes) } else { (width * shape.planes, height) };
+    let (row_samples, rows) =
+        if shape.planar { (width, height * shape.planes) } else { (width * shape.planes, height) };
     let row_bytes = row_samples * shape.sample_bytes();
     let mut row = vec![0i32; row_samples];
     for (y, bytes) in bytes.chunks_exact(row_bytes).take(rows).enumerate() {

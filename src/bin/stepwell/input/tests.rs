@@ -62,7 +62,9 @@ fn tiff_of_other_programs_is_read_exactly() {
         ("tiled_lzw_be.tif", vec![Red, Green, Blue], (16, false), |x, y, c| sample(x, y, c, 16)),
         ("planar_bands.tif", vec![Other; 5], (16, true), |x, y, c| sample(x, y, c, 16) - 300),
         ("big.tif", vec![Gray], (16, false), |x, y, c| sample(x, y, c, 16)),
-        ("rgb_and_more.tif", vec![Red, Green, Blue, Alpha, Other, Other], (8, false), |x, y, c| sample(x, y, c, 8)),
+        ("rgb_and_more.tif", vec![Red, Green, Blue, Alpha, Other, Other], (8, false), |x, y, c| {
+            sample(x, y, c, 8)
+        }),
         ("gray_alpha.tif", vec![Gray, Alpha], (8, false), |x, y, c| sample(x, y, c, 8)),
         ("white_is_zero.tif", vec![Gray], (8, false), |x, y, c| sample(x, y, c, 8)),
         ("uint32.tif", vec![Gray], (31, false), |x, y, c| sample(x, y, c, 16) * 32767),
@@ -109,12 +111,17 @@ fn what_tiff_cannot_be_read_is_said() {
     let float = refuse(&fixture("float.tif"));
     assert!(float.kind == Kind::BadInput && float.to_string().contains("no integers"), "{float}");
     let full = refuse(&fixture("uint32_full.tif"));
-    assert!(full.to_string().contains("it: not supported: sample 2147483648, which exceeds 31 bits"), "{full}");
+    assert!(
+        full.to_string().contains("it: not supported: sample 2147483648, which exceeds 31 bits"),
+        "{full}"
+    );
 }
 
 #[test]
 fn interlaced_png_is_read_exactly() {
-    for (name, bits, planes) in [("interlaced16.png", 16, 3), ("interlaced8.png", 8, 3), ("interlaced2.png", 2, 1)] {
+    for (name, bits, planes) in
+        [("interlaced16.png", 16, 3), ("interlaced8.png", 8, 3), ("interlaced2.png", 2, 1)]
+    {
         let (image, _) = read(name);
         assert_eq!(depths(&image), vec![(bits, false); planes], "{name}");
         assert_samples(name, &image, |x, y, c| sample(x, y, c, bits.into()));
@@ -122,7 +129,13 @@ fn interlaced_png_is_read_exactly() {
 }
 
 /// A PNG of the size of the formula, its stored samples given one a byte (two where they have 16 bits).
-fn png(colour: png::ColorType, bits: u8, rows: &[Vec<u8>], palette: &[u8], transparency: Option<&[u8]>) -> Vec<u8> {
+fn png(
+    colour: png::ColorType,
+    bits: u8,
+    rows: &[Vec<u8>],
+    palette: &[u8],
+    transparency: Option<&[u8]>,
+) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, WIDTH as u32, HEIGHT as u32);
     encoder.set_color(colour);
@@ -184,11 +197,18 @@ fn transparent_colours_of_png_become_opacity() {
     // 16 bits: a colour that agrees in the high bytes only is not transparent.
     let row = |y| (0..WIDTH).flat_map(|x| [1, if x == y { 2 } else { 3 }, 1, 2, 1, 2]).collect();
     let rows: Vec<Vec<u8>> = (0..HEIGHT).map(row).collect();
-    let (image, _) = read_bytes(&png(png::ColorType::Rgb, 16, &rows, &[], Some(&[1, 2, 1, 2, 1, 2]))).unwrap();
+    let (image, _) =
+        read_bytes(&png(png::ColorType::Rgb, 16, &rows, &[], Some(&[1, 2, 1, 2, 1, 2]))).unwrap();
     assert_eq!(depths(&image), vec![(16, false); 4]);
     assert_samples("transparent colour", &image, |x, y, c| match c {
         0 => 256 + if x == y { 2 } else { 3 },
-        3 => if x == y { 0 } else { 65535 },
+        3 => {
+            if x == y {
+                0
+            } else {
+                65535
+            }
+        }
         _ => 258,
     });
 }
@@ -245,13 +265,15 @@ fn webp_is_read_exactly_with_its_metadata() {
     assert_eq!(image.metadata.orientation, 6);
     assert!(image.metadata.icc.is_some() && image.metadata.xmp.is_some());
     let (image, notes) = read("animated.webp");
-    assert_samples("animated.webp", &image, |x, y, c| sample(x, y, c, 8));
+    assert_samples("animated.webp", &image, |x, y, c| if c < 3 { sample(x, y, c, 8) } else { 255 });
     assert!(notes[0].contains("animation"));
 }
 
 #[test]
 fn pnm_of_every_kind_is_read() {
-    let gray = |bytes: &[u8]| read_bytes(bytes).map(|(i, _)| (i.planes[0].info.depth, i.planes[0].samples.data().to_vec()));
+    let gray = |bytes: &[u8]| {
+        read_bytes(bytes).map(|(i, _)| (i.planes[0].info.depth, i.planes[0].samples.data().to_vec()))
+    };
     assert_eq!(gray(b"P1\n# a comment\n3 2\n101\n0 1 0\n").unwrap(), (1, vec![0, 1, 0, 1, 0, 1]));
     assert_eq!(gray(b"P4 3 2\n\xA0\x40").unwrap(), (1, vec![0, 1, 0, 1, 0, 1]));
     assert_eq!(gray(b"P2 2 1 1000 # ten bits\n1000 7").unwrap(), (10, vec![1000, 7]));
@@ -259,7 +281,8 @@ fn pnm_of_every_kind_is_read() {
     assert_eq!(gray(b"P5 2 1 5\n\x05\x00").unwrap(), (3, vec![5, 0]));
     let (image, _) = read_bytes(b"P3 1 1 255 1 2 3").unwrap();
     assert_eq!((kinds(&image), image.planes[2].samples.at(0, 0)), (vec![Red, Green, Blue], 3));
-    let pam = b"P7\nWIDTH 1\nHEIGHT 1\nDEPTH 2\nMAXVAL 65535\nTUPLTYPE GRAYSCALE_ALPHA\nENDHDR\n\x12\x34\xFF\xFF";
+    let pam =
+        b"P7\nWIDTH 1\nHEIGHT 1\nDEPTH 2\nMAXVAL 65535\nTUPLTYPE GRAYSCALE_ALPHA\nENDHDR\n\x12\x34\xFF\xFF";
     let (image, _) = read_bytes(pam).unwrap();
     assert_eq!((kinds(&image), depths(&image)), (vec![Gray, Alpha], vec![(16, false); 2]));
     assert_eq!(image.planes.iter().map(|p| p.samples.at(0, 0)).collect::<Vec<_>>(), [0x1234, 0xFFFF]);
@@ -279,7 +302,10 @@ fn broken_pnm_is_refused() {
         (b"P5 4294967295 4294967295 255\n", "limit"),
         (b"P2 1 1 255 x", "'x' stands where a number"),
         (b"P7\nWIDTH 1\nHEIGHT 1\nMAXVAL 1\nENDHDR\n\0", "no DEPTH"),
-        (b"P7\nWIDTH 1\nHEIGHT 1\nDEPTH 4\nMAXVAL 1\nTUPLTYPE RGB\nENDHDR\n\0\0\0\0", "do not fit its tuple type"),
+        (
+            b"P7\nWIDTH 1\nHEIGHT 1\nDEPTH 4\nMAXVAL 1\nTUPLTYPE RGB\nENDHDR\n\0\0\0\0",
+            "do not fit its tuple type",
+        ),
         (b"P7\nWIDTH 1\n", "ends before"),
     ] {
         let failure = refuse(bytes);
@@ -301,20 +327,32 @@ fn raw_samples_of_every_layout_are_read() {
     assert_eq!(planes(read(&[0xFF, 0xFF, 0xFF, 0x7F], "1x1x1:31le").unwrap()), [[i32::MAX]]);
     assert!(read(&[0; 5], "2x1x3:8").unwrap_err().to_string().contains("5 bytes where --raw asks for 6"));
     assert!(read(&[0, 4], "1x1x1:10").unwrap_err().to_string().contains("1024"));
-    for wrong in ["", "1x1:8", "1x1x1", "1x1x1:0", "1x1x1:32", "0x1x1:8", "1x1x256:8", "1x1x1:8xe", "1x1x1:8,rows"] {
+    for wrong in
+        ["", "1x1:8", "1x1x1", "1x1x1:0", "1x1x1:32", "0x1x1:8", "1x1x256:8", "1x1x1:8xe", "1x1x1:8,rows"]
+    {
         assert!(wrong.parse::<Shape>().is_err(), "{wrong}");
     }
 }
 
 #[test]
 fn files_cut_anywhere_are_refused_without_a_panic() {
-    for name in ["tiled_lzw_be.tif", "big.tif", "colour.jpg", "gray.jpg", "lossless.webp", "interlaced8.png", "palette.tif"] {
+    for name in [
+        "tiled_lzw_be.tif",
+        "big.tif",
+        "colour.jpg",
+        "gray.jpg",
+        "lossless.webp",
+        "interlaced8.png",
+        "palette.tif",
+    ] {
         let bytes = fixture(name);
         for end in 0..bytes.len() {
             match read_bytes(&bytes[..end]) {
                 Err(failure) => assert_eq!(failure.kind, Kind::BadInput, "{name} cut at {end}: {failure}"),
                 // Some tails hold no pixels (a TIFF file's padding, PNG's last chunk, WebP's metadata).
-                Ok((cut, _)) => assert_eq!(cut.planes, read_bytes(&bytes).unwrap().0.planes, "{name} cut at {end}"),
+                Ok((cut, _)) => {
+                    assert_eq!(cut.planes, read_bytes(&bytes).unwrap().0.planes, "{name} cut at {end}")
+                }
             }
         }
     }
@@ -322,7 +360,15 @@ fn files_cut_anywhere_are_refused_without_a_panic() {
 
 #[test]
 fn damaged_files_do_not_panic() {
-    for name in ["tiled_lzw_be.tif", "planar_bands.tif", "big.tif", "palette.tif", "colour.jpg", "lossless.webp", "interlaced2.png"] {
+    for name in [
+        "tiled_lzw_be.tif",
+        "planar_bands.tif",
+        "big.tif",
+        "palette.tif",
+        "colour.jpg",
+        "lossless.webp",
+        "interlaced2.png",
+    ] {
         let bytes = fixture(name);
         // Headers and directories lie in the first and last bytes; they get every value that matters.
         for at in (0..bytes.len()).filter(|&at| at < 600 || at + 300 > bytes.len()) {

@@ -43,7 +43,8 @@ pub fn read(mut bytes: Vec<u8>, limits: &Limits, notes: &mut Notes) -> Result<Im
     let metadata = metadata(&fields, &bytes);
     // The decoder drops samples that its colour types do not foresee, and refuses palettes.
     // As planes of gray it hands out all of them, untouched.
-    let place = fields.photometric_place.ok_or_else(|| Fault::broken("it does not say what its colours are"))?;
+    let place =
+        fields.photometric_place.ok_or_else(|| Fault::broken("it does not say what its colours are"))?;
     bytes[place..place + 2].copy_from_slice(&fields.gray);
     let mut allowed = tiff::decoder::Limits::default();
     (allowed.intermediate_buffer_size, allowed.decoding_buffer_size) = (usize::MAX, usize::MAX);
@@ -57,7 +58,9 @@ pub fn read(mut bytes: Vec<u8>, limits: &Limits, notes: &mut Notes) -> Result<Im
 
 fn fault(error: tiff::TiffError) -> Fault {
     match error {
-        tiff::TiffError::UnsupportedError(e) => Fault::unsupported(e, "convert it to an uncompressed TIFF first"),
+        tiff::TiffError::UnsupportedError(e) => {
+            Fault::unsupported(e, "convert it to an uncompressed TIFF first")
+        }
         tiff::TiffError::IoError(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => {
             Fault::broken("it ends too early")
         }
@@ -77,10 +80,12 @@ struct Fields {
 impl Fields {
     fn new(bytes: &[u8]) -> Result<Self, Fault> {
         let tiff = Tiff::new(bytes).ok_or_else(|| Fault::broken("it ends in its header"))?;
-        let entries = tiff.directory(tiff.first).ok_or_else(|| Fault::broken("its directory is not in the file"))?;
+        let entries =
+            tiff.directory(tiff.first).ok_or_else(|| Fault::broken("its directory is not in the file"))?;
         let next = tiff.next(tiff.first).filter(|&at| at != 0).and_then(|at| tiff.directory(at));
         // Smaller versions and masks of the first picture are no pictures of their own.
-        let reduced = |e: &Entry| e.tag == tag::NEW_SUBFILE_TYPE && e.integer().is_some_and(|kind| kind & 5 != 0);
+        let reduced =
+            |e: &Entry| e.tag == tag::NEW_SUBFILE_TYPE && e.integer().is_some_and(|kind| kind & 5 != 0);
         Ok(Fields {
             other_pages: next.is_some_and(|entries| !entries.iter().any(reduced)),
             photometric_place: tiff.place_of_short(tiff.first, tag::PHOTOMETRIC),
@@ -139,11 +144,21 @@ impl Layout {
         let signed = match fields.integer(tag::SAMPLE_FORMAT).unwrap_or(1) {
             1 => false,
             2 => true,
-            _ => return Err(Fault::unsupported("samples that are no integers", "convert them to 16 or 32-bit integers first")),
+            _ => {
+                return Err(Fault::unsupported(
+                    "samples that are no integers",
+                    "convert them to 16 or 32-bit integers first",
+                ));
+            }
         };
         let bits = match bits.first().copied().unwrap_or(1) {
             bits @ (1..=8 | 16 | 32) => bits as u8,
-            bits => return Err(Fault::unsupported(format_args!("{bits} bits a sample"), "convert it to 16 or 32 bits first")),
+            bits => {
+                return Err(Fault::unsupported(
+                    format_args!("{bits} bits a sample"),
+                    "convert it to 16 or 32 bits first",
+                ));
+            }
         };
         let mut layout = Layout {
             size: Size::new(side(tag::IMAGE_WIDTH), side(tag::IMAGE_LENGTH)),
@@ -166,8 +181,12 @@ impl Layout {
             1 => Colour::Plain,
             2 if self.samples >= 3 => Colour::Plain,
             5 if self.samples >= 4 && !jpeg => Colour::Plain,
-            3 if self.samples == 1 && self.bits <= 16 && !self.signed => palette(&fields.integers(tag::COLOR_MAP), self.bits)?,
-            6 if self.samples == 3 && self.bits == 8 && !self.signed && jpeg && !self.planar => Colour::JpegYcc,
+            3 if self.samples == 1 && self.bits <= 16 && !self.signed => {
+                palette(&fields.integers(tag::COLOR_MAP), self.bits)?
+            }
+            6 if self.samples == 3 && self.bits == 8 && !self.signed && jpeg && !self.planar => {
+                Colour::JpegYcc
+            }
             6 => return Err(Fault::unsupported("Y'CbCr TIFF that is not compressed as JPEG", HELP)),
             kind => return Err(Fault::unsupported(format_args!("photometric interpretation {kind}"), HELP)),
         })
@@ -213,7 +232,10 @@ impl Layout {
             Colour::Plain => {}
             Colour::Inverted => {
                 let white = ((1i64 << self.bits) - 1) as i32;
-                samples.iter_mut().step_by(if self.planar { 1 } else { self.samples }).for_each(|v| *v = white - *v);
+                samples
+                    .iter_mut()
+                    .step_by(if self.planar { 1 } else { self.samples })
+                    .for_each(|v| *v = white - *v);
             }
             Colour::Palette(colours, _) => {
                 let colour = |&i: &i32| colours.get(i as usize).copied();
@@ -252,13 +274,18 @@ fn palette(map: &[i64], bits: u8) -> Result<Colour, Fault> {
     Ok(Colour::Palette((0..count).map(colour).collect(), depth))
 }
 
-fn read_chunks(decoder: &mut Decoder<Cursor<Vec<u8>>>, layout: &Layout, planes: &mut Planes) -> Result<(), Fault> {
+fn read_chunks(
+    decoder: &mut Decoder<Cursor<Vec<u8>>>,
+    layout: &Layout,
+    planes: &mut Planes,
+) -> Result<(), Fault> {
     let (width, height) = (layout.size.width, layout.size.height);
     let (chunk_width, chunk_height) = decoder.chunk_dimensions();
     let across = width.div_ceil(chunk_width);
     let a_plane = u64::from(across) * u64::from(height.div_ceil(chunk_height));
     let (stored_planes, per_pixel) = if layout.planar { (layout.samples, 1) } else { (1, layout.samples) };
-    let chunks = u32::try_from(a_plane * stored_planes as u64).map_err(|_| Fault::broken("too many parts"))?;
+    let chunks =
+        u32::try_from(a_plane * stored_planes as u64).map_err(|_| Fault::broken("too many parts"))?;
     let (mut bytes, mut samples) = (Vec::new(), Vec::new());
     for chunk in 0..chunks {
         let (plane, place) = ((u64::from(chunk) / a_plane) as usize, (u64::from(chunk) % a_plane) as u32);
@@ -283,7 +310,12 @@ fn read_chunks(decoder: &mut Decoder<Cursor<Vec<u8>>>, layout: &Layout, planes: 
     Ok(())
 }
 
-fn samples_from_bytes(bytes: &[u8], layout: &Layout, count: usize, samples: &mut Vec<i32>) -> Result<(), Fault> {
+fn samples_from_bytes(
+    bytes: &[u8],
+    layout: &Layout,
+    count: usize,
+    samples: &mut Vec<i32>,
+) -> Result<(), Fault> {
     samples.clear();
     let bits = usize::from(layout.bits);
     let unused = 32 - u32::from(layout.bits);
@@ -296,7 +328,9 @@ fn samples_from_bytes(bytes: &[u8], layout: &Layout, count: usize, samples: &mut
         32 => {
             let words = bytes.chunks_exact(4).take(count);
             samples.extend(words.map(|b| i32::from_ne_bytes([b[0], b[1], b[2], b[3]])));
-            if !layout.signed && let Some(&v) = samples.iter().find(|v| **v < 0) {
+            if !layout.signed
+                && let Some(&v) = samples.iter().find(|v| **v < 0)
+            {
                 let what = format!("sample {}, which exceeds 31 bits", v as u32);
                 return Err(Fault::unsupported(what, "scale the picture down to 31 bits first"));
             }
@@ -319,8 +353,8 @@ fn narrow_depths(fields: &Fields, planes: &mut Planes) {
         let Some(high) = of_plane(&high) else { return };
         let depths = 1..plane.info.depth;
         let fits = depths.map(|depth| PlaneInfo { depth, ..plane.info.clone() }).find(|info| {
-            let range = info.range();
-            high == range.1.into() && of_plane(&low).is_none_or(|low| low == range.0.into())
+            let (lowest, highest) = info.range();
+            high == i64::from(highest) && of_plane(&low).is_none_or(|low| low == i64::from(lowest))
         });
         // Other programs state the values that occur, or wrong ones: samples decide.
         if let Some(info) = fits {

@@ -106,6 +106,18 @@ impl Frame {
         depth(&self.planes)
     }
 
+    /// The colour profile, unless it is for other planes than those written: a gray part of an RGB picture.
+    fn icc(&self) -> Option<&[u8]> {
+        let icc = self.metadata.icc.as_deref()?;
+        let colours = self.planes.iter().filter(|p| p.kind != PlaneKind::Alpha).count();
+        let fits = match icc.get(16..20) {
+            Some(b"RGB ") => colours >= 3,
+            Some(b"GRAY") => colours < 3,
+            _ => true,
+        };
+        fits.then_some(icc)
+    }
+
     /// Appends row `y` to `bytes`, each sample in `width` (1, 2 or 4) bytes.
     fn push_row(&self, y: usize, width: usize, endian: Endian, bytes: &mut Vec<u8>) {
         let count = self.size.width as usize * self.planes.len();

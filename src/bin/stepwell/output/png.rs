@@ -20,7 +20,8 @@ const SRGB: Cicp = Cicp { primaries: 1, transfer: 13, matrix: 0, full_range: tru
 /// Whether PNG holds these planes exactly.
 pub fn check(planes: &[PlaneInfo]) -> Result<()> {
     let refuse = |help: &str| {
-        let what = format!("PNG holds gray or RGB of 8 or 16 bits (gray of 1, 2, 4), not {}", describe(planes));
+        let what =
+            format!("PNG holds gray or RGB of 8 or 16 bits (gray of 1, 2, 4), not {}", describe(planes));
         Err(Failure::usage(what).help(help))
     };
     if planes.len() > 4 || !is_usual(planes) {
@@ -48,6 +49,7 @@ pub fn write(frame: &Frame, out: &mut dyn Write) -> io::Result<()> {
         3 => ColorType::Rgb,
         _ => ColorType::Rgba,
     };
+    info.icc_profile = frame.icc().map(Cow::Borrowed);
     describe_picture(&mut info, &frame.metadata);
     let mut writer = Encoder::with_info(out, info)?.write_header()?;
     if let Some(cicp) = frame.metadata.cicp.filter(|c| *c != SRGB) {
@@ -70,9 +72,8 @@ pub fn write(frame: &Frame, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn describe_picture(info: &mut Info, metadata: &Metadata) {
-    info.icc_profile = metadata.icc.clone().map(Cow::Owned);
     // A profile says more than the chunk for sRGB, and both together are not allowed.
-    if metadata.icc.is_none() && metadata.cicp == Some(SRGB) {
+    if info.icc_profile.is_none() && metadata.cicp == Some(SRGB) {
         info.srgb = Some(SrgbRenderingIntent::Perceptual);
     }
     info.pixel_dims = metadata.pixel_size.and_then(|(x, y)| {

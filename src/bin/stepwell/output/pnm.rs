@@ -14,7 +14,9 @@ pub fn check(format: Format, planes: &[PlaneInfo]) -> Result<()> {
         Format::Pbm => (planes.len() == 1 && planes[0].depth == 1, "PBM holds one plane of 1 bit"),
         Format::Pgm => (planes.len() == 1, "PGM holds one plane of 1 to 16 bits"),
         Format::Ppm => (planes.len() == 3 && is_usual(planes), "PPM holds RGB of 1 to 16 bits"),
-        Format::Pnm => (matches!(planes.len(), 1 | 3) && is_usual(planes), "PNM holds gray or RGB of 1 to 16 bits"),
+        Format::Pnm => {
+            (matches!(planes.len(), 1 | 3) && is_usual(planes), "PNM holds gray or RGB of 1 to 16 bits")
+        }
         _ => (true, "PAM holds planes of one depth, 1 to 16 bits"),
     };
     let help = match () {

@@ -37,7 +37,8 @@ fn unsigned(kinds: &[PlaneKind], depth: u8) -> Vec<PlaneInfo> {
 fn frame(image: &Image) -> Frame {
     let planes: Vec<_> = image.planes.iter().map(|p| p.info.clone()).collect();
     let count = image.planes[0].samples.data().len();
-    let all: Vec<i32> = (0..count).flat_map(|at| image.planes.iter().map(move |p| p.samples.data()[at])).collect();
+    let all: Vec<i32> =
+        (0..count).flat_map(|at| image.planes.iter().map(move |p| p.samples.data()[at])).collect();
     let samples = match super::depth(&planes) {
         ..=8 if planes.iter().all(|p| !p.signed) => Samples::U8(all.iter().map(|&v| v as u8).collect()),
         9..=16 if planes.iter().all(|p| !p.signed) => Samples::U16(all.iter().map(|&v| v as u16).collect()),
@@ -87,7 +88,12 @@ fn every_depth_comes_back_or_is_refused() {
             }
             for size in SIZES {
                 let image = picture(unsigned(kinds, depth), size);
-                assert_eq!(read_back(format, &image), image, "{format:?}, {} planes of {depth} bits", kinds.len());
+                assert_eq!(
+                    read_back(format, &image),
+                    image,
+                    "{format:?}, {} planes of {depth} bits",
+                    kinds.len()
+                );
             }
         }
     }
@@ -131,7 +137,9 @@ fn tiff_of_many_strips_comes_back() {
 
 #[test]
 fn raw_comes_back() {
-    for (depth, signed) in [(1, false), (8, false), (8, true), (10, false), (16, true), (17, false), (31, false), (31, true)] {
+    for (depth, signed) in
+        [(1, false), (8, false), (8, true), (10, false), (16, true), (17, false), (31, false), (31, true)]
+    {
         let info = PlaneInfo { signed, ..PlaneInfo::new(Gray, depth) };
         let infos = vec![info.clone(), PlaneInfo { kind: Alpha, ..info }];
         let image = picture(infos, (33, 18));
@@ -148,7 +156,13 @@ fn three_bands_make_a_picture() {
     for format in [Format::Png, Format::Ppm] {
         format.check(&bands).unwrap();
     }
-    for odd in [&[Red, Green, Alpha][..], &[Alpha, Red, Green, Blue], &[Other; 5], &[PlaneKind::Luma; 3], &[Gray, PremultipliedAlpha]] {
+    for odd in [
+        &[Red, Green, Alpha][..],
+        &[Alpha, Red, Green, Blue],
+        &[Other; 5],
+        &[PlaneKind::Luma; 3],
+        &[Gray, PremultipliedAlpha],
+    ] {
         assert!(Format::Png.check(&unsigned(odd, 8)).is_err(), "{odd:?}");
     }
 }
@@ -193,6 +207,21 @@ fn metadata_comes_back_from_png_and_tiff() {
 }
 
 #[test]
+fn a_colour_profile_stays_behind_where_its_colours_do() {
+    let mut profile = vec![0; 128];
+    profile[16..20].copy_from_slice(b"RGB ");
+    for (kinds, kept) in
+        [(&[Red, Green, Blue][..], true), (&[Red, Green, Blue, Alpha], true), (&[Green], false)]
+    {
+        let mut image = picture(unsigned(kinds, 8), (5, 4));
+        image.metadata.icc = Some(profile.clone());
+        for format in [Format::Png, Format::Tiff] {
+            assert_eq!(read_back(format, &image).metadata.icc.is_some(), kept, "{format:?} of {kinds:?}");
+        }
+    }
+}
+
+#[test]
 fn an_orientation_alone_comes_back() {
     let mut image = picture(unsigned(&[Gray], 8), (5, 4));
     image.metadata.orientation = 8;
@@ -219,7 +248,9 @@ fn samples_are_packed_from_the_highest_bit_down() {
 
 #[test]
 fn formats_are_known_by_their_endings() {
-    for (name, format) in [("a.png", Format::Png), ("a.b.TIF", Format::Tiff), ("a.tiff", Format::Tiff), ("x.pam", Format::Pam)] {
+    for (name, format) in
+        [("a.png", Format::Png), ("a.b.TIF", Format::Tiff), ("a.tiff", Format::Tiff), ("x.pam", Format::Pam)]
+    {
         assert_eq!(Format::of(Path::new(name)).unwrap(), format);
     }
     assert!(Format::of(Path::new("a.jpg")).is_err());

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use stepwell::{Metadata, PlaneInfo, PlaneKind};
+use stepwell::{PlaneInfo, PlaneKind};
 
 use super::{Endian, Frame, describe, pack};
 use crate::failure::{Failure, Result};
@@ -68,7 +68,7 @@ pub fn write(frame: &Frame, out: &mut dyn Write) -> io::Result<()> {
     let at = header.len() as u64;
     let mut directories = frame.metadata.exif.as_deref().and_then(Exif::parse).unwrap_or_default().portable();
     directories.main.extend(picture_entries(frame, &layout));
-    directories.main.extend(metadata_entries(&frame.metadata));
+    directories.main.extend(metadata_entries(frame));
     // The directory's length does not depend on the offsets in it.
     directories.main.push(strip_offsets(frame, &layout, 0));
     let pixels_at = at + directories.serialise(at, layout.big).len() as u64;
@@ -149,7 +149,8 @@ fn extra_sample(kind: PlaneKind) -> u16 {
     }
 }
 
-fn metadata_entries(metadata: &Metadata) -> Vec<Entry> {
+fn metadata_entries(frame: &Frame) -> Vec<Entry> {
+    let metadata = &frame.metadata;
     let mut entries = Vec::new();
     if metadata.orientation != 0 {
         entries.push(Entry::shorts(ORIENTATION, &[metadata.orientation.into()]));
@@ -160,7 +161,7 @@ fn metadata_entries(metadata: &Metadata) -> Vec<Entry> {
         entries.push(Entry::rational(tag::Y_RESOLUTION, fraction(0.0254 / y)));
         entries.push(Entry::shorts(tag::RESOLUTION_UNIT, &[2]));
     }
-    if let Some(icc) = &metadata.icc {
+    if let Some(icc) = frame.icc() {
         entries.push(Entry::bytes(tag::ICC, UNDEFINED, icc));
     }
     if let Some(xmp) = &metadata.xmp {

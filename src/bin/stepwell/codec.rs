@@ -1,0 +1,113 @@
+//! The one place where the program meets the codec.
+
+use std::path::Path;
+
+use stepwell::container::Header;
+use stepwell::container::header::MAGIC;
+use stepwell::residual::Quantiser;
+use stepwell::stream::{FileSource, MemorySource, Source};
+use stepwell::{Control, Decoder, EncodeOptions, Encoder, Image, PlaneInfo, Request};
+
+use crate::args::Part;
+use crate::failure::{Failure, Result};
+use crate::output::{Frame, Samples};
+use crate::ui::Context;
+use crate::{files, input, planes};
+
+/// A Stepwell file that is open.
+pub type File = Decoder<Box<dyn Source>>;
+
+/// Opens a Stepwell file to read parts of it; standard input and pipes are read whole.
+pub fn open(path: &Path, context: &Context) -> Result<File> {
+    let regular = !files::is_std(path) && std::fs::metadata(path).is_ok_and(|m| m.is_file());
+    if !regular {
+        return open_bytes(path, files::read(path)?, context);
+    }
+    let source =
+        FileSource::open(path).map_err(|e| Failure::failed(format!("cannot read: {e}")).about(path))?;
+    open_source(path, Box::new(source), context)
+}
+
+/// Opens a Stepwell file that is in memory.
+pub fn open_bytes(path: &Path, bytes: impl Into<bytes::Bytes>, context: &Context) -> Result<File> {
+    open_source(path, Box::new(MemorySource::new(bytes)), context)
+}
+
+fn open_source(path: &Path, source: Box<dyn Source>, context: &Context) -> Result<File> {
+    Decoder::open(source, context.limits).map_err(|e| Failure::library(path, e))
+}
+
+/// Whether the bytes start a Stepwell file.
+pub fn is_stepwell(bytes: &[u8]) -> bool {
+    bytes.starts_with(&MAGIC)
+}
+
+/// A picture of any format that can be read.
+pub fn load(path: &Path, context: &Context) -> Result<Image> {
+    let bytes = files::read(path)?;
+    if !is_stepwell(&bytes) {
+        let (image, notes) = input::read(path, bytes, &context.limits)?;
+        context.notes(path, &notes);
+        return Ok(image);
+    }
+    let file = open_bytes(path, bytes, context)?;
+    file.decode(&Request::default()).map_err(|e| Failure::library(path, e))
+}
+
+/// What the command line asks for, in the file's terms.
+pub fn request(file: &File, part: &Part) -> Result<Request> {
+    let planes = match &part.planes {
+        Some(wanted) => Some(planes::select(wanted, &file.header().planes)?),
+        None => None,
+    };
+    Ok(Request { loq: part.loq, region: part.region, planes })
+}
+
+/// The planes that a request gives.
+pub fn planes_of(file: &File, request: &Request) -> Vec<PlaneInfo> {
+    let all = &file.header().planes;
+    match &request.planes {
+        Some(planes) => planes.iter().map(|&p| all[p].clone()).collect(),
+        None => all.clone(),
+    }
+}
+
+/// Decodes to interleaved samples of the smallest type that holds them.
+pub fn decode(file: &File, request: &Request) -> stepwell::Result<Frame> {
+    let planes = planes_of(file, request);
+    let unsigned = planes.iter().all(|p| !p.signed);
+    let (size, samples) = match crate::output::depth(&planes) {
+        ..=8 if unsigned => {
+            let mut samples = Vec::new();
+            (file.decode_interleaved(request, &mut samples)?, Samples::U8(samples))
+        }
+        9..=16 if unsigned => {
+            let mut samples = Vec::new();
+            (file.decode_interleaved(request, &mut samples)?, Samples::U16(samples))
+        }
+        _ => {
+            let mut samples = Vec::new();
+            (file.decode_interleaved(request, &mut samples)?, Samples::I32(samples))
+        }
+    };
+    let mut metadata = file.metadata()?;
+    // Pixels of a higher level cover more.
+    let scale = f64::from(request.loq).exp2();
+    metadata.pixel_size = metadata.pixel_size.map(|(x, y)| (x * scale, y * scale));
+    Ok(Frame { size, planes, samples, metadata })
+}
+
+/// Encodes a picture.
+pub fn encode(image: &Image, options: EncodeOptions, control: Control) -> stepwell::Result<Vec<u8>> {
+    Encoder::new(options).with_control(control).encode(image)
+}
+
+/// Whether the samples that were given to the encoder come back exactly.
+pub fn is_lossless(header: &Header) -> bool {
+    header.fraction_bits == 0 && header.params.iter().flatten().all(|p| p.quantiser == Quantiser::LOSSLESS)
+}
+
+/// A part of a file as a file of its own, its tiles copied.
+pub fn extract(_file: &File, _request: &Request) -> stepwell::Result<Vec<u8>> {
+    Err(stepwell::Error::Unsupported("extract: the library cannot do it yet".into()))
+}

@@ -1,0 +1,11 @@
+//! One file a command.
+
+pub mod bench;
+pub mod compare;
+pub mod completions;
+pub mod decode;
+pub mod encode;
+pub mod extract;
+pub mod info;
+pub mod transcode;
+pub mod verify;
