@@ -14,15 +14,13 @@ use crate::grid::Grid;
 use crate::image::{Image, PlaneKind};
 use crate::residual::{CrossPlane, MAX_STEP, Quantiser, UNIT_STEP};
 use crate::upsample::cpu::Parameters;
-use crate::upsample::encode::{Analysed, Bands, Rounding, analyse, targets};
+use crate::upsample::encode::{Analysed, Bands, analyse, targets};
 use crate::upsample::{Predictor, Scale};
 
 /// Steps of Co and Cg relative to Y, from the norms of the inverse transform's columns.
 const CHROMA_STEPS: [f64; 3] = [1.0, 2.5, 2.05];
 /// Steps of the bands relative to V's: H0 and H1 each touch half as many samples.
 const BAND_STEPS: [f64; BANDS] = [1.0, std::f64::consts::SQRT_2, std::f64::consts::SQRT_2];
-/// Magnitudes are rounded up from 1 - this below a step on.
-const ROUNDING: f32 = 0.36;
 
 /// Encodes all levels. `step` is V's at full resolution in grey levels of 8 bits; `None` for lossless.
 pub fn encode_levels(
@@ -96,9 +94,8 @@ impl Coder<'_> {
         if !before.is_empty() {
             parameters.cross = sampled.cross_factors(before, &parameters.quantiser);
         }
-        let rounding: Rounding = [ROUNDING; BANDS];
         let before = &before[..parameters.cross.count];
-        let analysed = analyse(&targets, size, lower, before, &parameters, &rounding);
+        let analysed = analyse(&targets, size, lower, before, &parameters);
         let skewed = self.step.is_none() && predictor != Predictor::None;
         let coder = (usize::from(chroma), bits > 16, skewed);
         let (model, chunks) = encode_level(&analysed.symbols, size, self.options.tile_log2, coder);

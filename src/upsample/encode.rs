@@ -6,6 +6,7 @@ use crate::entropy::BANDS;
 use crate::geom::Size;
 use crate::grid::Grid;
 use crate::residual::MAX_CROSS;
+use crate::residual::encode::quantise_row;
 use crate::upsample::cpu::{Parameters, Part};
 use rayon::prelude::*;
 
@@ -50,9 +51,6 @@ pub fn targets(level: &Grid<i32>) -> Bands {
     [v, h0, h1]
 }
 
-/// How residuals are rounded: from `1 - rounding[band]` below a step on they count as the step.
-pub type Rounding = [f32; BANDS];
-
 /// A level of a plane, analysed.
 pub struct Analysed {
     /// What is coded.
@@ -70,11 +68,10 @@ pub fn analyse(
     lower: &Grid<i32>,
     before: &[&Bands],
     parameters: &Parameters,
-    rounding: &Rounding,
 ) -> Analysed {
     let (columns, rows) = (lower.width(), lower.height());
     let (width, height) = (size.width as usize, size.height as usize);
-    let coder = BandCoder { parameters, rounding, before };
+    let coder = BandCoder { parameters, before };
     let lower_rows = padded(lower);
 
     // V first: all it takes is the level above.
@@ -154,7 +151,6 @@ struct Line<'a> {
 
 struct BandCoder<'a> {
     parameters: &'a Parameters,
-    rounding: &'a Rounding,
     before: &'a [&'a Bands],
 }
 
@@ -164,20 +160,27 @@ impl BandCoder<'_> {
         let rule = Rule { predictor: p.predictor, set: p.set, band, scale: p.scale };
         let sums = &mut line.values;
         row_sums(&rule, &rows.window(row), 0, h0.map(Vec::as_slice), sums);
-        let flips = p.predictor != Predictor::None && p.quantiser.is_lossless(band);
-        let before: [&[i32]; MAX_CROSS] = std::array::from_fn(|i| self.before.get(i).map_or(&[][..], |b| b[band].row(y)));
-        for x in 0..line.target.len() {
-            let sum = sums[x];
-            let mut prediction = prediction_from_sum(sum, p.scale);
-            if p.cross.count > 0 {
-                let others = before.map(|row| row.get(x).copied().unwrap_or(0));
-                prediction = prediction.wrapping_add(p.cross.predict(band, others, p.scale.sample_shift));
+        let before: [&[i32]; MAX_CROSS] =
+            std::array::from_fn(|i| self.before.get(i).map_or(&[][..], |b| b[band].row(y)));
+        let prediction = |x: usize, sum: i32| {
+            let others = before.map(|row| row.get(x).copied().unwrap_or(0));
+            prediction_from_sum(sum, p.scale).wrapping_add(p.cross.predict(band, others, p.scale.sample_shift))
+        };
+        for (x, (&target, &sum)) in line.target.iter().zip(sums.iter()).enumerate() {
+            line.residuals[x] = target.wrapping_sub(prediction(x, sum));
+        }
+        if p.quantiser.is_lossless(band) {
+            let flips = p.predictor != Predictor::None;
+            for ((symbol, &r), &sum) in line.symbols.iter_mut().zip(line.residuals.iter()).zip(sums.iter()) {
+                *symbol = if flips && flips_sign(sum) { r.wrapping_neg() } else { r };
             }
-            let symbol = p.quantiser.quantise(band, line.target[x].wrapping_sub(prediction), self.rounding[band]);
-            let residual = p.quantiser.dequantise(band, symbol);
-            line.symbols[x] = if flips && flips_sign(sum) { symbol.wrapping_neg() } else { symbol };
-            line.residuals[x] = residual;
-            sums[x] = prediction.wrapping_add(residual);
+            sums.copy_from_slice(line.target);
+            return;
+        }
+        quantise_row(&p.quantiser, band, line.residuals, line.symbols);
+        for (x, sum) in sums.iter_mut().enumerate() {
+            line.residuals[x] = p.quantiser.dequantise(band, line.symbols[x]);
+            *sum = prediction(x, *sum).wrapping_add(line.residuals[x]);
         }
     }
 }

@@ -4,7 +4,7 @@ pub mod exif;
 pub mod ifd;
 mod jpeg;
 mod planes;
-mod png;
+pub mod png;
 mod pnm;
 pub mod raw;
 #[cfg(test)]

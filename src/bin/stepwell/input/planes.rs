@@ -19,7 +19,7 @@ impl Planes {
         if size.width == 0 || size.height == 0 {
             return Err(Fault::broken(format!("its size is {} × {} pixels", size.width, size.height)));
         }
-        let count = size.area().checked_mul(infos.len() as u64).unwrap_or(u64::MAX);
+        let count = size.area().saturating_mul(infos.len() as u64);
         if count > limits.samples {
             return Err(
                 Error::Limit { what: "number of samples", asked: count, allowed: limits.samples }.into()

@@ -10,6 +10,9 @@ use super::{Fault, Notes, Planes, exif};
 /// Keyword under which PNG files carry XMP.
 pub const XMP_KEYWORD: &str = "XML:com.adobe.xmp";
 
+/// What PNG has a chunk of its own for.
+pub const SRGB: Cicp = Cicp { primaries: 1, transfer: 13, matrix: 0, full_range: true };
+
 /// Bytes that metadata may take: one compressed chunk can ask for far more than the file is long.
 const METADATA_BYTES: usize = 64 << 20;
 
@@ -169,13 +172,12 @@ fn metadata(info: &Info) -> Metadata {
         matrix: c.matrix_coefficients,
         full_range: c.is_video_full_range_image,
     });
-    let srgb = Cicp { primaries: 1, transfer: 13, matrix: 0, full_range: true };
     let pixel_size = info.pixel_dims.filter(|d| d.unit == Unit::Meter && d.xppu > 0 && d.yppu > 0);
     let xmp = info.utf8_text.iter().find(|t| t.keyword == XMP_KEYWORD);
     let exif = info.exif_metadata.as_ref().map(|e| e.to_vec());
     Metadata {
         orientation: exif.as_deref().map_or(0, exif::orientation),
-        cicp: cicp.or(info.srgb.map(|_| srgb)),
+        cicp: cicp.or(info.srgb.map(|_| SRGB)),
         pixel_size: pixel_size.map(|d| (1.0 / f64::from(d.xppu), 1.0 / f64::from(d.yppu))),
         icc: info.icc_profile.as_ref().map(|p| p.to_vec()),
         exif,

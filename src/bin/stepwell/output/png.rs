@@ -10,12 +10,7 @@ use stepwell::{Cicp, Metadata, PlaneInfo};
 use super::{Endian, Frame, describe, is_usual, pack};
 use crate::failure::{Failure, Result};
 use crate::input::exif;
-
-/// Keyword under which PNG files carry XMP.
-const XMP_KEYWORD: &str = "XML:com.adobe.xmp";
-
-/// What an untagged PNG file is taken for anyway.
-const SRGB: Cicp = Cicp { primaries: 1, transfer: 13, matrix: 0, full_range: true };
+use crate::input::png::{SRGB, XMP_KEYWORD};
 
 /// Whether PNG holds these planes exactly.
 pub fn check(planes: &[PlaneInfo]) -> Result<()> {
