@@ -16,8 +16,8 @@ pub mod stream;
 pub mod upsample;
 
 pub use control::{CancelHandle, Control};
-pub use decode::{Backend, Decoder, Request};
-pub use encode::{EncodeOptions, Encoder, Target};
+pub use decode::{Backend, Decoder, Request, extract};
+pub use encode::{EncodeOptions, Encoder, Profile, Target};
 pub use error::{Error, Limits, Result};
 pub use geom::{Level, Rect, Size};
 pub use grid::Grid;

@@ -8,8 +8,9 @@ use bytes::Bytes;
 
 use super::output::{Converter, Interleaved, Planar, Sample};
 use super::plan::{GroupPlan, Plan, Request};
-use super::tile::{SourceChunks, read_exactly};
+use super::tile::{Chunks, SourceChunks, read_exactly};
 use super::{cpu, fast};
+use crate::container::index::Chunk;
 use crate::container::{Header, Index, Opening, Step};
 use crate::control::Control;
 use crate::error::{Error, Limits, Result};
@@ -208,20 +209,34 @@ impl<S: Source> Decoder<S> {
         Ok(size)
     }
 
-    /// Reads and decodes everything, which checks every checksum and every tile's end; returns the bytes read.
+    /// Reads and decodes the whole picture, which checks every checksum and the end of every tile, and that nothing
+    /// follows the file's end; returns the bytes of the file.
     ///
     /// # Errors
     /// The first fault.
     pub fn verify(&self) -> Result<u64> {
         self.metadata()?;
-        let everything = self.header.canvas;
-        let whole = self.header.window.size() == everything;
         let plan = self.plan(&Request::default())?;
         for (group, root) in plan.groups.iter().zip(self.roots(&plan)?) {
             self.decode_group(group, root, &mut Nothing)?;
         }
-        debug_assert!(whole || self.header.window.fits(everything));
-        Ok(self.bytes_read())
+        let end = self.header.file_length;
+        let behind = read(&self.source, std::slice::from_ref(&(end..end + 1)))?;
+        if behind.iter().any(|(_, bytes)| !bytes.is_empty()) {
+            return Err(Error::format(end, "2", "bytes behind the end of the file"));
+        }
+        Ok(end)
+    }
+
+    /// The bytes of chunks, checked.
+    pub(super) fn chunks(&self, chunks: &[Chunk]) -> Result<Vec<Bytes>> {
+        let counted = Counted { source: &self.source, bytes_read: &self.bytes_read };
+        SourceChunks { source: &counted, available: &|end| self.header.available(end) }.fetch(chunks)
+    }
+
+    /// The root samples of all planes.
+    pub(super) fn root_grids(&self, plan: &Plan) -> Result<Vec<Grid<i32>>> {
+        Ok(self.roots(plan)?.into_iter().flatten().map(|part| part.grid).collect())
     }
 
     fn decode_group<K: fast::Sink>(&self, group: &GroupPlan, root: Vec<Part>, sink: &mut K) -> Result<()> {

@@ -2,6 +2,7 @@
 
 pub mod cpu;
 mod decoder;
+mod extract;
 pub mod fast;
 pub mod output;
 pub mod plan;
@@ -9,5 +10,6 @@ pub mod tile;
 
 pub use crate::container::read::Step;
 pub use decoder::{Backend, Decoder, fetch};
+pub use extract::extract;
 pub use output::Sample;
 pub use plan::{Plan, Request};

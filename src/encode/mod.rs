@@ -13,7 +13,7 @@ use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::image::Image;
 
-pub use options::{EncodeOptions, Target};
+pub use options::{EncodeOptions, Profile, Target};
 use pyramid::Pyramid;
 
 /// Turns pictures into Stepwell files.

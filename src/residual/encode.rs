@@ -4,7 +4,7 @@ use super::{Quantiser, UNIT_STEP};
 
 /// Squared steps of error that a bit is worth. A uniform quantiser at high rate has 2 ln 2 / 12 = 0.116; a little more
 /// pays at the rates that pictures are sent at (docs/rate-distortion.md).
-const BIT_WORTH: f32 = 0.14;
+const BIT_WORTH: f32 = 0.12;
 /// Where a dequantised 1 lies, in steps.
 const ONE: f32 = 1.0 - 3.0 / 64.0;
 /// From 1 on, magnitudes are rounded up from 1 - this below the next one on.

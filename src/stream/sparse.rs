@@ -28,10 +28,16 @@ impl SparseBytes {
         if end < range.end {
             self.end = Some(self.end.map_or(end, |known| known.min(end)));
         }
-        // Of two segments that start together, the longer one says it all.
-        if self.segments.get(&range.start).is_none_or(|known| known.len() < bytes.len()) {
-            self.segments.insert(range.start, bytes);
+        // No segment lies inside another: so the last one that starts at or before a place reaches farthest.
+        let before = self.segments.range(..=range.start).next_back();
+        if bytes.is_empty() || before.is_some_and(|(at, known)| at + known.len() as u64 >= end) {
+            return;
         }
+        let inside = self.segments.range(range.start..end).take_while(|(at, known)| **at + known.len() as u64 <= end);
+        for at in inside.map(|(at, _)| *at).collect::<Vec<_>>() {
+            self.segments.remove(&at);
+        }
+        self.segments.insert(range.start, bytes);
     }
 
     /// The file's length, if a read has come back short.
@@ -70,7 +76,8 @@ impl SparseBytes {
 impl Source for SparseBytes {
     fn read(&self, ranges: &[Range<u64>]) -> io::Result<Vec<Bytes>> {
         let get = |range: &Range<u64>| {
-            self.get(range).ok_or_else(|| io::Error::other(format!("bytes {range:?} have not been fetched")))
+            let known = range.start..self.end.map_or(range.end, |end| range.end.min(end));
+            self.get(&known).ok_or_else(|| io::Error::other(format!("bytes {range:?} have not been fetched")))
         };
         ranges.iter().map(get).collect()
     }

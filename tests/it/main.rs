@@ -1,6 +1,18 @@
 //! Integration tests, one binary.
 
+/// Counts what threads allocate.
+mod alloc;
+/// Named pictures, and checksums of their files and pixels in `tests/data/expected.txt`.
+mod golden;
 /// Pictures to test with: noise, gradients, edges, all from a seed.
 mod pictures;
+/// Files cut short, and bytes that come late, in pieces and in any order.
+mod prefix;
+/// A region is the same as the whole cut to it, and takes only the bytes that its plan names.
+mod region;
+/// Makes checksums fit again after a change.
+mod repair;
 /// What goes in comes out: sizes, depths, planes, sub-sampling, by both decoders.
 mod round_trip;
+/// Sources that watch, lie, or deliver by hand.
+mod sources;

@@ -24,6 +24,7 @@ pub struct Cli {
 
 /// Options of all commands.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Options of all commands")]
 pub struct Global {
     /// Use at most N threads [default: one a core]
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
@@ -49,9 +50,9 @@ pub enum Command {
     Completions(Completions),
 }
 
-/// Encode pictures (PNG, JPEG, TIFF, PNM/PAM, WebP, raw samples), lossless unless told otherwise
+/// Encode pictures: PNG, JPEG, TIFF, PNM, PAM, WebP, raw samples
 ///
-/// Samples are taken as they are stored, at their true depth: 1 to 16 bits of PNG and PNM, 1 to 31 bits of TIFF,
+/// Lossless unless told otherwise. Samples are taken as they are stored, at their true depth: 1 to 16 bits of PNG and PNM, 1 to 31 bits of TIFF,
 /// signed too. Palettes become RGB. CMYK JPEG is refused. ICC, Exif, XMP, orientation and physical size are kept;
 /// pixels are not rotated. Existing outputs are replaced once the new ones are complete.
 #[derive(Args, Debug)]
@@ -143,9 +144,9 @@ pub struct Part {
     pub planes: Option<Vec<String>>,
 }
 
-/// Decode a picture, or any size, region and planes of it, reading only the bytes that takes
+/// Decode a picture, or any size, region and planes of it
 ///
-/// The output holds exactly the decoded values; a format that cannot is refused, with one that can. TIFF holds
+/// Reads only the bytes that takes. The output holds exactly the decoded values; a format that cannot is refused, with one that can. TIFF holds
 /// everything. An existing output is replaced once the new one is complete.
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -191,7 +192,7 @@ impl From<BackendName> for Backend {
     }
 }
 
-/// Copy a size or region into a file of its own, without decoding it
+/// Copy a size, region or planes into a file of its own
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Example:

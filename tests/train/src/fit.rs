@@ -12,12 +12,12 @@ const WIDE: usize = 28;
 pub struct Normal {
     sums: Box<[[f64; WIDE]; FEATURES]>,
     /// Samples added.
-    pub count: u64,
+    pub count: f64,
 }
 
 impl Default for Normal {
     fn default() -> Self {
-        Normal { sums: Box::new([[0.0; WIDE]; FEATURES]), count: 0 }
+        Normal { sums: Box::new([[0.0; WIDE]; FEATURES]), count: 0.0 }
     }
 }
 
@@ -33,14 +33,14 @@ impl Normal {
                 *sum += factor * v;
             }
         }
-        self.count += 1;
+        self.count += 1.0;
     }
 
     /// Adds what another has summed up.
-    pub fn merge(&mut self, other: &Self) {
+    pub fn merge(&mut self, other: &Self, factor: f64) {
         let both = self.sums.as_flattened_mut().iter_mut().zip(other.sums.as_flattened());
-        both.for_each(|(a, b)| *a += b);
-        self.count += other.count;
+        both.for_each(|(a, b)| *a += factor * b);
+        self.count += factor * other.count;
     }
 
     /// The coefficients of the best fit, drawn towards `prior` by `ridge` times the mean square of the features.

@@ -22,5 +22,6 @@ pub fn run(args: &Verify, context: &Context) -> Result<(), Failures> {
 fn verify(path: &Path, context: &Context) -> Result<u64> {
     let progress = context.progress(&files::name(path));
     let file = codec::open(path, context)?.with_control(progress.control());
-    file.verify().map_err(|e| Failure::library(path, e))
+    file.verify().map_err(|e| Failure::library(path, e))?;
+    Ok(file.header().file_length)
 }

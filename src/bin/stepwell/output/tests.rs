@@ -1,12 +1,13 @@
 //! Every writer is read back: the same samples, planes and metadata, or a refusal before a byte is written.
 
+use std::io::{self, Write};
 use std::path::Path;
 
 use stepwell::{Cicp, Grid, Image, Limits, Metadata, Plane, PlaneInfo, PlaneKind, Size};
 
 use super::{Format, Frame, Samples, pack, write};
 use crate::input::exif::{Exif, orientation};
-use crate::input::ifd::Entry;
+use crate::input::ifd::{Entry, Tiff};
 use crate::input::{read, read_raw};
 
 use PlaneKind::{Alpha, Blue, Gray, Green, Other, PremultipliedAlpha, Red};
@@ -133,6 +134,44 @@ fn tiff_holds_any_planes_of_any_depths() {
 fn tiff_of_many_strips_comes_back() {
     let image = picture(unsigned(&[Red, Green, Blue], 16), (301, 500));
     assert_eq!(read_back(Format::Tiff, &image), image);
+}
+
+/// Keeps the start of what is written and counts the rest.
+struct Head {
+    bytes: Vec<u8>,
+    length: u64,
+}
+
+impl Write for Head {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let room = (1 << 20) - self.bytes.len().min(1 << 20);
+        self.bytes.extend_from_slice(&bytes[..room.min(bytes.len())]);
+        self.length += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn above_4_gigabytes_tiff_becomes_bigtiff() {
+    let size = Size::new(1 << 20, 4100);
+    // Zeroed pages that are never written to take no memory.
+    let samples = Samples::U8(vec![0; size.area() as usize]);
+    let planes = unsigned(&[Gray], 8);
+    let frame = Frame { size, planes, samples, metadata: Metadata::default() };
+    let mut head = Head { bytes: Vec::new(), length: 0 };
+    write(Format::Tiff, &frame, &mut head).unwrap();
+    let tiff = Tiff::new(&head.bytes).unwrap();
+    let entries = tiff.directory(tiff.first).unwrap();
+    let integers = |tag| entries.iter().find(|e| e.tag == tag).map(Entry::integers).unwrap();
+    let (offsets, counts) = (integers(273), integers(279));
+    assert_eq!(offsets.len(), 4100);
+    assert_eq!(counts.iter().sum::<i64>() as u64, size.area());
+    assert_eq!((offsets[4099] + counts[4099]) as u64, head.length);
+    assert!(head.length > u32::MAX.into() && offsets.is_sorted());
 }
 
 #[test]
