@@ -66,7 +66,8 @@ impl Control {
     /// The same control for a part of the work: `0..1` of the part is `from..to` of the whole.
     pub(crate) fn part(&self, from: f32, to: f32) -> Control {
         let progress = self.progress.clone().map(|report| {
-            let scaled: Arc<dyn Fn(f32) + Send + Sync> = Arc::new(move |done| report(from + (to - from) * done));
+            let scaled: Arc<dyn Fn(f32) + Send + Sync> =
+                Arc::new(move |done| report(from + (to - from) * done));
             scaled
         });
         Control { cancel: self.cancel.clone(), progress }

@@ -93,8 +93,7 @@ impl Default for Limits {
 
 impl Limits {
     /// No limits but the format's own: for files you made yourself.
-    pub const NONE: Limits =
-        Limits { samples: u64::MAX, memory: u64::MAX, planes: u32::MAX, head: u64::MAX };
+    pub const NONE: Limits = Limits { samples: u64::MAX, memory: u64::MAX, planes: u32::MAX, head: u64::MAX };
 
     pub(crate) fn check(what: &'static str, asked: u64, allowed: u64) -> Result<()> {
         if asked > allowed { Err(Error::Limit { what, asked, allowed }) } else { Ok(()) }

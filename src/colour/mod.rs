@@ -33,6 +33,10 @@ pub fn rgb_from_ycocg([y, co, cg]: [i32; 3]) -> [i32; 3] {
 /// Without fraction bits a lossless file's samples are in range already.
 #[inline]
 pub fn sample_from_coded(coded: i32, fraction_bits: u32, (low, high): (i32, i32)) -> i32 {
-    let value = if fraction_bits == 0 { coded } else { coded.wrapping_add(1 << (fraction_bits - 1)) >> fraction_bits };
+    let value = if fraction_bits == 0 {
+        coded
+    } else {
+        coded.wrapping_add(1 << (fraction_bits - 1)) >> fraction_bits
+    };
     value.clamp(low, high)
 }

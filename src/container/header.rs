@@ -108,7 +108,12 @@ pub struct Header {
 
 /// Halvings until both sides are at most [`ROOT_SIDE`].
 pub fn levels_for(canvas: Size) -> Level {
-    (0..=32).find(|&n| { let s = canvas.at_level(n); s.width.max(s.height) <= ROOT_SIDE }).unwrap_or(32)
+    (0..=32)
+        .find(|&n| {
+            let s = canvas.at_level(n);
+            s.width.max(s.height) <= ROOT_SIDE
+        })
+        .unwrap_or(32)
 }
 
 impl Header {
@@ -119,7 +124,9 @@ impl Header {
         r.take(MAGIC.len())?;
         let version = r.u16()?;
         if version != VERSION {
-            return Err(Error::Unsupported(format!("format version {version} (this program reads {VERSION})")));
+            return Err(Error::Unsupported(format!(
+                "format version {version} (this program reads {VERSION})"
+            )));
         }
         let flags = r.u16()?;
         if flags != 0 {
@@ -237,7 +244,8 @@ impl Header {
     /// The lengths in the LoQ table must add up: everything lies where the SPEC says, without gaps or overlaps.
     fn check_layout(&self) -> Result<()> {
         let bad = |what: String| Err(Error::format(FIXED_BYTES as u64, "5", what));
-        let index: Option<u64> = self.entries.iter().try_fold(0, |sum: u64, e| sum.checked_add(e.index_bytes));
+        let index: Option<u64> =
+            self.entries.iter().try_fold(0, |sum: u64, e| sum.checked_add(e.index_bytes));
         if index.is_none_or(|sum| sum > self.file_length) {
             return bad("the index is longer than the file".into());
         }
@@ -252,7 +260,8 @@ impl Header {
                 return bad(format!("LoQ {level} ends before it begins"));
             }
             let groups = self.groups.len();
-            let least: u64 = (0..groups).map(|g| super::index::TileGrid::new(self, level, g).directory_bytes()).sum();
+            let least: u64 =
+                (0..groups).map(|g| super::index::TileGrid::new(self, level, g).directory_bytes()).sum();
             if self.entry(level).index_bytes < least {
                 return bad(format!("the index of LoQ {level} is shorter than its directory"));
             }
@@ -269,11 +278,15 @@ fn check_magic(bytes: &[u8]) -> Result<()> {
         return Ok(());
     }
     let damaged = bytes.len() >= 4 && (bytes[..4] == MAGIC[..4] || bytes[1..4] == MAGIC[1..4]);
-    Err(Error::format(0, "3", match () {
-        () if bytes.len() < MAGIC.len() => "too short for a Stepwell file",
-        () if damaged => "the signature is damaged, as by a copy in text mode",
-        () => "not a Stepwell file",
-    }))
+    Err(Error::format(
+        0,
+        "3",
+        match () {
+            () if bytes.len() < MAGIC.len() => "too short for a Stepwell file",
+            () if damaged => "the signature is damaged, as by a copy in text mode",
+            () => "not a Stepwell file",
+        },
+    ))
 }
 
 fn read_fixed(r: &mut Reader) -> Result<Header> {
@@ -317,7 +330,11 @@ fn read_fixed(r: &mut Reader) -> Result<Header> {
 fn read_fixed_tail(r: &mut Reader, header: &mut Header) -> Result<()> {
     header.levels = r.u8()?;
     if header.levels != levels_for(header.canvas) {
-        return r.fail(format!("{} levels, where the canvas makes {}", header.levels, levels_for(header.canvas)));
+        return r.fail(format!(
+            "{} levels, where the canvas makes {}",
+            header.levels,
+            levels_for(header.canvas)
+        ));
     }
     header.tile_log2 = r.u8()?.into();
     if !(5..=7).contains(&header.tile_log2) {
@@ -373,7 +390,8 @@ fn read_planes(r: &mut Reader, count: usize, header: &mut Header) -> Result<()> 
             return r.fail(format!("plane {plane}: a name that is not UTF-8"));
         };
         if !(1..=31).contains(&depth) || subsampling.0 == 0 || subsampling.1 == 0 || flags > 3 {
-            return r.fail(format!("plane {plane}: {depth} bits, sub-sampling {subsampling:?}, flags {flags}"));
+            return r
+                .fail(format!("plane {plane}: {depth} bits, sub-sampling {subsampling:?}, flags {flags}"));
         }
         // Kinds only inform: one from the future is nothing worse than "other".
         let kind = KINDS.get(usize::from(kind)).copied().unwrap_or(PlaneKind::Other);
@@ -470,7 +488,14 @@ pub(super) fn write(header: &Header) -> Vec<u8> {
         let kind = KINDS.iter().position(|k| *k == plane.kind).unwrap_or(0) as u8;
         let continues = !header.groups.iter().any(|g| g.start == i);
         let flags = u8::from(plane.signed) * PLANE_SIGNED + u8::from(continues) * PLANE_CONTINUES;
-        out.extend([kind, plane.depth, flags, plane.subsampling.0, plane.subsampling.1, plane.name.len() as u8]);
+        out.extend([
+            kind,
+            plane.depth,
+            flags,
+            plane.subsampling.0,
+            plane.subsampling.1,
+            plane.name.len() as u8,
+        ]);
         out.extend(plane.name.as_bytes());
     }
     for (level, entry) in header.entries.iter().enumerate().rev() {

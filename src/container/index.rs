@@ -71,7 +71,9 @@ impl TileGrid {
         let mut blocks: Vec<(u32, u32)> = (0..height).flat_map(|y| (0..width).map(move |x| (x, y))).collect();
         // Blocks are aligned squares of tiles: the curve over tiles enters each once.
         let order = curve_order(self.tiles);
-        blocks.sort_by_cached_key(|&(x, y)| hilbert(order, x * BLOCK_TILES, y * BLOCK_TILES) >> (2 * BLOCK_LOG2));
+        blocks.sort_by_cached_key(|&(x, y)| {
+            hilbert(order, x * BLOCK_TILES, y * BLOCK_TILES) >> (2 * BLOCK_LOG2)
+        });
         blocks
     }
 
@@ -209,9 +211,15 @@ impl Page {
         let mut r = Reader::new(bytes, base, "8");
         let (order, planes) = (grid.block_tiles(block), grid.planes);
         let tiles = Rect::new(block.0, block.1, 1, 1);
-        let tiles = Rect { x: tiles.x * BLOCK_TILES, y: tiles.y * BLOCK_TILES, width: BLOCK_TILES, height: BLOCK_TILES };
+        let tiles = Rect {
+            x: tiles.x * BLOCK_TILES,
+            y: tiles.y * BLOCK_TILES,
+            width: BLOCK_TILES,
+            height: BLOCK_TILES,
+        };
         let tiles = tiles.intersect(grid.tiles.rect());
-        let mut page = Page { tiles, planes, chunks: vec![Chunk::default(); tiles.size().area() as usize * planes] };
+        let mut page =
+            Page { tiles, planes, chunks: vec![Chunk::default(); tiles.size().area() as usize * planes] };
         if entry.page_bytes == 0 {
             return Ok(page);
         }
@@ -226,7 +234,9 @@ impl Page {
                     continue;
                 }
                 let crc = r.u16()?;
-                let bytes = words.checked_mul(2).filter(|&b| payload.end.checked_sub(start).is_some_and(|rest| u64::from(b) <= rest));
+                let bytes = words
+                    .checked_mul(2)
+                    .filter(|&b| payload.end.checked_sub(start).is_some_and(|rest| u64::from(b) <= rest));
                 let Some(bytes) = bytes else {
                     return r.fail("a chunk that lies outside of its level");
                 };
@@ -285,8 +295,10 @@ mod tests {
         let runs = |key: &dyn Fn(u32, u32) -> u64| {
             let mut total = 0;
             for (x0, y0) in (0..40).flat_map(|x| (0..50).map(move |y| (x, y))) {
-                let mut keys: Vec<u64> =
-                    (y0..y0 + 9).flat_map(|y| (x0..x0 + 16).map(move |x| (x, y))).map(|(x, y)| key(x, y)).collect();
+                let mut keys: Vec<u64> = (y0..y0 + 9)
+                    .flat_map(|y| (x0..x0 + 16).map(move |x| (x, y)))
+                    .map(|(x, y)| key(x, y))
+                    .collect();
                 keys.sort_unstable();
                 total += 1 + keys.windows(2).filter(|w| w[1] != w[0] + 1).count();
             }
@@ -295,7 +307,10 @@ mod tests {
         let spread = |v: u32| (0..6).fold(0, |sum, bit| sum | u64::from(v >> bit & 1) << (2 * bit));
         let (rows, morton) = (runs(&|x, y| u64::from(y * 64 + x)), runs(&|x, y| spread(x) | spread(y) << 1));
         let curve = runs(&|x, y| hilbert(6, x, y));
-        assert!(curve * 10 < morton * 9 && curve < rows * 3 / 2, "{curve} runs; Morton {morton}, rows {rows}");
+        assert!(
+            curve * 10 < morton * 9 && curve < rows * 3 / 2,
+            "{curve} runs; Morton {morton}, rows {rows}"
+        );
     }
 
     #[test]
@@ -305,7 +320,13 @@ mod tests {
         entry.write(&mut bytes);
         assert_eq!(bytes.len() as u64, ENTRY_BYTES);
         let size = Size::new(64, 64);
-        let grid = TileGrid { quads: size, tiles: Size::new(1, 1), blocks: Size::new(1, 1), tile_log2: 6, planes: 3 };
+        let grid = TileGrid {
+            quads: size,
+            tiles: Size::new(1, 1),
+            blocks: Size::new(1, 1),
+            tile_log2: 6,
+            planes: 3,
+        };
         assert_eq!(DirectoryEntry::read(&bytes, 0, &grid, &(100..133)).unwrap(), entry);
         assert!(DirectoryEntry::read(&bytes, 0, &grid, &(100..132)).is_err());
     }

@@ -8,5 +8,5 @@ pub mod read;
 pub mod write;
 
 pub use header::Header;
-pub use read::{Index, Opening, Step};
 pub use params::LevelParams;
+pub use read::{Index, Opening, Step};

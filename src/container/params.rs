@@ -104,9 +104,9 @@ impl LevelParams {
         let default = &DEFAULT_MAPS[self.model.set];
         let quantised = self.quantiser != Quantiser::LOSSLESS;
         let mut flags = if quantised { FLAG_QUANTISED } else { 0 } | (self.cross.count as u16) << CROSS_SHIFT;
-        for band in 0..BANDS {
-            flags |= u16::from(self.model.maps[band] != default[band]) << (MAP_SHIFT + band as u16);
-            flags |= u16::from(self.model.signs[band] != SignSkews::default()) << (SIGN_SHIFT + band as u16);
+        for (band, (map, signs)) in self.model.maps.iter().zip(&self.model.signs).enumerate() {
+            flags |= u16::from(*map != default[band]) << (MAP_SHIFT + band as u16);
+            flags |= u16::from(*signs != SignSkews::default()) << (SIGN_SHIFT + band as u16);
         }
         out.extend(flags.to_le_bytes());
         if quantised {

@@ -68,7 +68,8 @@ impl Opening {
         Limits::check("the length of the head", length.into(), self.limits.head)?;
         let head = 0..u64::from(length);
         let Some(bytes) = self.store.get(&head) else {
-            return need(&self.store, vec![head.start.max(start.len() as u64)..head.end], None);
+            let rest = start.len() as u64..head.end;
+            return need(&self.store, [rest].to_vec(), None);
         };
         let header = Header::read(&bytes, &self.limits)?;
         let store = std::mem::take(&mut self.store);
@@ -151,7 +152,11 @@ impl Index {
         for &BackItem { kind, length, crc } in &header.back {
             let item = bytes.slice(at..at + length as usize);
             if crc32fast::hash(&item) != crc {
-                return Err(Error::format(start + at as u64, "6", format!("checksum of {kind:?} does not fit")));
+                return Err(Error::format(
+                    start + at as u64,
+                    "6",
+                    format!("checksum of {kind:?} does not fit"),
+                ));
             }
             at += length as usize;
             let place = match kind {
@@ -165,7 +170,13 @@ impl Index {
     }
 
     /// Makes the pages of `tiles` ready as far as their bytes are here; adds what is missing to `missing`.
-    fn load_pages(&mut self, level: Level, group: usize, tiles: Rect, missing: &mut Vec<Range<u64>>) -> Result<()> {
+    fn load_pages(
+        &mut self,
+        level: Level,
+        group: usize,
+        tiles: Rect,
+        missing: &mut Vec<Range<u64>>,
+    ) -> Result<()> {
         let header = &self.header;
         let grid = TileGrid::new(header, level, group);
         let index_start = header.index_start(level);
@@ -175,7 +186,8 @@ impl Index {
         let payload = header.payload(level);
         let side = super::index::BLOCK_TILES;
         let blocks = tiles.cells(side, side);
-        for block in (blocks.y..blocks.bottom()).flat_map(|y| (blocks.x..blocks.right()).map(move |x| (x, y))) {
+        for block in (blocks.y..blocks.bottom()).flat_map(|y| (blocks.x..blocks.right()).map(move |x| (x, y)))
+        {
             let number = grid.block_index(block);
             if self.pages.contains_key(&(level, group, number)) {
                 continue;

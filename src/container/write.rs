@@ -36,7 +36,7 @@ pub struct File {
 
 impl File {
     /// Bytes of the file.
-    pub fn len(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         self.pieces.iter().map(|piece| piece.len() as u64).sum()
     }
 
@@ -47,7 +47,7 @@ impl File {
 
     /// The file as one vector.
     pub fn into_vec(self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(self.len() as usize);
+        let mut out = Vec::with_capacity(self.bytes() as usize);
         self.pieces.iter().for_each(|piece| out.extend_from_slice(piece));
         out
     }
@@ -163,7 +163,8 @@ fn level_pieces(header: &Header, level: u8, groups: &[GroupChunks]) -> (Bytes, V
                 continue;
             }
             let page_start = directories + pages.len() as u64;
-            let mut entry = DirectoryEntry { page_start, payload_start, page_bytes: page.len() as u32, crc: 0 };
+            let mut entry =
+                DirectoryEntry { page_start, payload_start, page_bytes: page.len() as u32, crc: 0 };
             entry.crc = entry.checksum(&page);
             entries[grid.block_index(block) as usize] = entry;
             pages.append(&mut page);

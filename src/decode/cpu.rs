@@ -11,7 +11,12 @@ use crate::upsample::cpu::{Parameters, Part, rebuild};
 
 /// Decodes the planes of a group, from their root samples to the plan's LoQ. What comes out covers at least the
 /// plan's rectangle.
-pub fn decode_group(header: &Header, plan: &GroupPlan, root: Vec<Part>, chunks: &impl Chunks) -> Result<Vec<Part>> {
+pub fn decode_group(
+    header: &Header,
+    plan: &GroupPlan,
+    root: Vec<Part>,
+    chunks: &impl Chunks,
+) -> Result<Vec<Part>> {
     let mut planes = root;
     for level in &plan.levels {
         let bytes = chunks.fetch(&level.chunks)?;

@@ -186,7 +186,8 @@ impl<S: Source> Decoder<S> {
             let (info, first) = (&self.header.planes[p], &self.header.planes[plan.planes[0]]);
             let (low, high) = info.range();
             if !T::holds(low, high) {
-                let message = format!("plane {p} has samples of {low} to {high}, which do not fit the type asked for");
+                let message =
+                    format!("plane {p} has samples of {low} to {high}, which do not fit the type asked for");
                 return Err(Error::Request(message));
             }
             if info.subsampling != first.subsampling {
@@ -293,7 +294,8 @@ impl fast::Sink for Nothing {
 }
 
 fn read<S: Source + ?Sized>(source: &S, ranges: &[Range<u64>]) -> Result<Vec<(Range<u64>, Bytes)>> {
-    let bytes = source.read(ranges).map_err(|cause| Error::Source { what: "head and index".into(), cause })?;
+    let bytes =
+        source.read(ranges).map_err(|cause| Error::Source { what: "head and index".into(), cause })?;
     Ok(ranges.iter().cloned().zip(bytes).collect())
 }
 
@@ -328,7 +330,11 @@ fn root_samples(header: &Header, bytes: &[u8]) -> Result<Vec<Part>> {
             _ => 0,
         };
         let data = own.chunks_exact(width).map(sample).collect();
-        parts.push(Part { rect: size.rect(), size, grid: Grid::from_vec(size.width as usize, size.height as usize, data) });
+        parts.push(Part {
+            rect: size.rect(),
+            size,
+            grid: Grid::from_vec(size.width as usize, size.height as usize, data),
+        });
         rest = after;
     }
     Ok(parts)
@@ -340,7 +346,11 @@ fn root_samples(header: &Header, bytes: &[u8]) -> Result<Vec<Part>> {
 ///
 /// # Errors
 /// As [`Decoder::decode`].
-pub async fn fetch<S: AsyncSource>(source: &S, request: &Request, limits: Limits) -> Result<Decoder<SparseBytes>> {
+pub async fn fetch<S: AsyncSource>(
+    source: &S,
+    request: &Request,
+    limits: Limits,
+) -> Result<Decoder<SparseBytes>> {
     let mut sparse = SparseBytes::new();
     let mut opening = Opening::new(limits);
     let mut index = loop {

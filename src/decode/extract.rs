@@ -37,7 +37,11 @@ pub fn extract<S: Source>(decoder: &Decoder<S>, request: &Request) -> Result<Fil
 }
 
 /// The chunks of a whole level, empty where the plan does not need them.
-fn level_chunks<S: Source>(decoder: &Decoder<S>, group: &GroupPlan, level: &LevelPlan) -> Result<GroupChunks> {
+fn level_chunks<S: Source>(
+    decoder: &Decoder<S>,
+    group: &GroupPlan,
+    level: &LevelPlan,
+) -> Result<GroupChunks> {
     let grid = TileGrid::new(decoder.header(), level.level, group.group);
     let planes = group.planes.len();
     let mut all = vec![Bytes::new(); grid.tiles.area() as usize * planes];

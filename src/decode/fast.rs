@@ -98,7 +98,8 @@ fn decode_level<S: Sink>(
 ) -> Result<()> {
     let params = &header.params[usize::from(level.level)];
     let models: Vec<Prepared> = plan.planes.iter().map(|&p| Prepared::new(&params[p].model)).collect();
-    let parameters: Vec<Parameters> = plan.planes.iter().map(|&p| Parameters::new(header, &params[p], p)).collect();
+    let parameters: Vec<Parameters> =
+        plan.planes.iter().map(|&p| Parameters::new(header, &params[p], p)).collect();
     let tiles = level.tiles;
     let a_row = tiles.width as usize * plan.planes.len();
     // Enough rows of tiles at a time to keep all threads busy.

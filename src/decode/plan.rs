@@ -113,7 +113,8 @@ impl Plan {
 
     /// Samples that come out.
     pub fn samples(&self) -> u64 {
-        let rect_of = |p: &usize| self.groups.iter().find(|g| g.planes.contains(p)).map_or(0, |g| g.rect.size().area());
+        let rect_of =
+            |p: &usize| self.groups.iter().find(|g| g.planes.contains(p)).map_or(0, |g| g.rect.size().area());
         self.planes.iter().map(rect_of).fold(0, u64::saturating_add)
     }
 

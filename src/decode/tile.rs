@@ -12,7 +12,8 @@ use crate::stream::Source;
 /// The quads of a tile in a level of size `level`, and which bands they have.
 pub fn tile_shape(tile_log2: u32, level: Size, (x, y): (u32, u32)) -> (Rect, TileShape) {
     let side = 1 << tile_log2;
-    let quads = Rect { x: x * side, y: y * side, width: side, height: side }.intersect(level.at_level(1).rect());
+    let quads =
+        Rect { x: x * side, y: y * side, width: side, height: side }.intersect(level.at_level(1).rect());
     let whole = |start: u32, count: u32, all: u32| (all / 2).saturating_sub(start).min(count) as usize;
     let shape = TileShape {
         columns: quads.width as usize,

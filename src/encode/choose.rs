@@ -43,7 +43,10 @@ pub fn predictor(level: &Level, candidates: &[Predictor], parameters: &Parameter
     let best = tried.reduce(|best, next| if next.1 < best.1 { next } else { best });
     match best {
         Some((predictor, _, sampled)) => (predictor, sampled),
-        None => (Predictor::None, sample_residuals(level, &Parameters { predictor: Predictor::None, ..*parameters })),
+        None => (
+            Predictor::None,
+            sample_residuals(level, &Parameters { predictor: Predictor::None, ..*parameters }),
+        ),
     }
 }
 
@@ -54,7 +57,8 @@ fn sample_residuals(level: &Level, parameters: &Parameters) -> Sampled {
     let step = (rows / SAMPLE_ROWS).max(1);
     let size = Size::new(columns as u32, rows as u32);
     let lower = Part { rect: size.rect(), size, grid: level.lower.clone() };
-    let rule = |band| Rule { predictor: parameters.predictor, set: parameters.set, band, scale: parameters.scale };
+    let rule =
+        |band| Rule { predictor: parameters.predictor, set: parameters.set, band, scale: parameters.scale };
     let rows: Vec<usize> = (step / 2..rows).step_by(step).collect();
     let residuals = |&y: &usize| {
         let mut out: [Vec<i32>; BANDS] = Default::default();

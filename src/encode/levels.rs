@@ -89,7 +89,8 @@ impl Coder<'_> {
             cross: CrossPlane::default(),
         };
         let original = Original { samples, targets: &targets, lower };
-        let (predictor, sampled) = choose::predictor(&original, self.options.profile.predictors(level), &parameters);
+        let (predictor, sampled) =
+            choose::predictor(&original, self.options.profile.predictors(level), &parameters);
         parameters.predictor = predictor;
         if !before.is_empty() {
             parameters.cross = sampled.cross_factors(before, &parameters.quantiser);

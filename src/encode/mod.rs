@@ -85,17 +85,17 @@ impl Encoder {
             let from = 1.0 - 0.6f32.powi(attempt as i32);
             let to = 1.0 - 0.6f32.powi(attempt as i32 + 1);
             let file = self.finish(image, &pyramid, Some(step), &self.control.part(from, to))?;
-            Ok((file.len(), file))
+            Ok((file.bytes(), file))
         });
         // Where the target leaves room, or where a lossy file cannot be made small enough, exact may fit.
         let room = match &found {
-            Ok(file) => (file.len() as f64) < bytes as f64 * 0.98,
+            Ok(file) => (file.bytes() as f64) < bytes as f64 * 0.98,
             Err(Error::Request(_)) => true,
             Err(_) => false,
         };
         if room {
             let exact = self.lossless(image, &self.control)?;
-            if exact.len() <= bytes {
+            if exact.bytes() <= bytes {
                 return Ok(exact);
             }
         }

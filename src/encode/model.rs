@@ -44,7 +44,12 @@ impl Histogram {
 
     /// Adds what another has counted.
     pub fn merge(mut self, other: &Self) -> Self {
-        let both = self.tokens.as_flattened_mut().as_flattened_mut().iter_mut().zip(other.tokens.as_flattened().as_flattened());
+        let both = self
+            .tokens
+            .as_flattened_mut()
+            .as_flattened_mut()
+            .iter_mut()
+            .zip(other.tokens.as_flattened().as_flattened());
         both.for_each(|(a, b)| *a += b);
         let both = self.signs.as_flattened_mut().as_flattened_mut().as_flattened_mut().iter_mut();
         both.zip(other.signs.as_flattened().as_flattened().as_flattened()).for_each(|(a, b)| *a += b);

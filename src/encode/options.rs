@@ -62,12 +62,7 @@ impl Default for EncodeOptions {
 impl EncodeOptions {
     /// Every sample comes back exactly.
     pub fn lossless() -> Self {
-        EncodeOptions {
-            target: Target::Lossless,
-            profile: Profile::Balanced,
-            tile_log2: 6,
-            level_ratio: 0.5,
-        }
+        EncodeOptions { target: Target::Lossless, profile: Profile::Balanced, tile_log2: 6, level_ratio: 0.5 }
     }
 
     /// Differences that cannot be seen (quality 90).
@@ -92,8 +87,12 @@ impl EncodeOptions {
     pub fn check(&self) -> Result<()> {
         let bad = |what: String| Err(Error::Request(what));
         match self.target {
-            Target::Quality(q) if !(0.0..=100.0).contains(&q) => return bad(format!("quality {q}, 0 to 100 are possible")),
-            Target::BitsPerPixel(b) if !(b > 0.0 && b.is_finite()) => return bad(format!("{b} bits a pixel")),
+            Target::Quality(q) if !(0.0..=100.0).contains(&q) => {
+                return bad(format!("quality {q}, 0 to 100 are possible"));
+            }
+            Target::BitsPerPixel(b) if !(b > 0.0 && b.is_finite()) => {
+                return bad(format!("{b} bits a pixel"));
+            }
             Target::Bytes(0) => return bad("a file of 0 bytes".into()),
             _ => {}
         }

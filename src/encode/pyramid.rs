@@ -75,7 +75,8 @@ impl Pyramid {
         let infos: Vec<PlaneInfo> = image.planes.iter().map(|p| p.info.clone()).collect();
         let structure = Structure::of(&infos);
         let deepest = infos.iter().map(|i| u32::from(i.depth)).max().unwrap_or(1);
-        let fraction_bits = if lossless { 0 } else { LOSSY_FRACTION_BITS.min(MOST_CODED_BITS.saturating_sub(deepest)) };
+        let fraction_bits =
+            if lossless { 0 } else { LOSSY_FRACTION_BITS.min(MOST_CODED_BITS.saturating_sub(deepest)) };
         let shift = |plane: &Grid<i32>| {
             let data = plane.data().iter().map(|&v| v << fraction_bits).collect();
             Grid::from_vec(plane.width(), plane.height(), data)

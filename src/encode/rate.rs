@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 
 /// Files within this part below the target are good enough.
 const CLOSE_ENOUGH: f64 = 0.992;
-/// A file is allowed to miss the target by so much where the picture cannot be cut finer.
+/// A picture that cannot be cut finely enough ends the search after so many tries.
 const TRIES: usize = 14;
 /// Steps that make sense, in grey levels of 8 bits.
 const STEPS: (f64, f64) = (0.02, 4000.0);
@@ -19,10 +19,15 @@ struct Trial<T> {
 ///
 /// Bits fall nearly linearly with the logarithm of the step, so that each next try is where the line through the last
 /// two on either side meets the target.
-pub fn search<T>(target: u64, pixels: u64, mut encode: impl FnMut(f64, usize) -> Result<(u64, T)>) -> Result<T> {
+pub fn search<T>(
+    target: u64,
+    pixels: u64,
+    mut encode: impl FnMut(f64, usize) -> Result<(u64, T)>,
+) -> Result<T> {
     let goal = target as f64 * (1.0 + CLOSE_ENOUGH) / 2.0;
     // (ln step, bytes) of the nearest tries that were too large and not too large.
-    let (mut large, mut small): (Option<(f64, f64)>, Option<(f64, f64)>) = (None, None);
+    let mut large: Option<(f64, f64)> = None;
+    let mut small: Option<(f64, f64)> = None;
     let mut best: Option<Trial<T>> = None;
     let bits_per_pixel = target as f64 * 8.0 / pixels as f64;
     // At 1 bit a pixel photographs have a step of about 7; each further bit divides it by about 2.3.

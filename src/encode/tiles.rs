@@ -18,7 +18,8 @@ pub fn encode_level(
     (set, deep, skewed): (usize, bool, bool),
 ) -> (TileModel, Vec<Bytes>) {
     let tiles = level.at_level(1).rect().cells(1 << tile_log2, 1 << tile_log2).size();
-    let places: Vec<(u32, u32)> = (0..tiles.height).flat_map(|y| (0..tiles.width).map(move |x| (x, y))).collect();
+    let places: Vec<(u32, u32)> =
+        (0..tiles.height).flat_map(|y| (0..tiles.width).map(move |x| (x, y))).collect();
     let tile = |place: &(u32, u32)| tile_symbols(bands, level, tile_log2, *place);
     let count = |mut histogram: Histogram, place: &(u32, u32)| {
         let (shape, symbols) = tile(place);

@@ -29,7 +29,7 @@ pub struct Slot {
 
 /// Alias entries of all distributions.
 pub static ALIAS: LazyLock<Vec<[AliasEntry; TOKENS]>> =
-    LazyLock::new(|| FREQUENCIES.iter().map(|f| alias_entries(f)).collect());
+    LazyLock::new(|| FREQUENCIES.iter().map(alias_entries).collect());
 
 /// For encoders: `[distribution][cumulative frequency + offset]` → slot.
 static SLOTS: LazyLock<Vec<Vec<u16>>> = LazyLock::new(|| (0..DISTRIBUTIONS).map(slots).collect());
@@ -41,8 +41,11 @@ pub fn resolve(entries: &[AliasEntry; TOKENS], slot: u32) -> Slot {
     let within = slot & (BUCKET_SLOTS - 1);
     let entry = entries[bucket as usize];
     let own = within < (entry >> 20) as u32 & 0x3ff;
-    let (symbol, frequency) =
-        if own { (bucket, entry as u32 & 0x7fff) } else { ((entry >> 15) as u32 & 31, (entry >> 32) as u32 & 0xffff) };
+    let (symbol, frequency) = if own {
+        (bucket, entry as u32 & 0x7fff)
+    } else {
+        ((entry >> 15) as u32 & 31, (entry >> 32) as u32 & 0xffff)
+    };
     let offset = if own { within } else { within.wrapping_add((entry as i64 >> 48) as u32) };
     Slot { symbol, frequency, offset }
 }
@@ -66,7 +69,7 @@ fn slots(distribution: usize) -> Vec<u16> {
     slots
 }
 
-/// Vose's construction with stacks, in an order that the format fixes (SPEC section 7.2): buckets that are short are
+/// Vose's construction with stacks, in an order that the format fixes (SPEC section 10): buckets that are short are
 /// filled, last pushed first, from the token on top of the stack of those that have too much.
 fn alias_entries(frequencies: &[u16; TOKENS]) -> [AliasEntry; TOKENS] {
     let mut left: [u32; TOKENS] = frequencies.map(u32::from);

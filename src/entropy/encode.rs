@@ -22,13 +22,7 @@ pub struct Cell {
 }
 
 /// Calls `visit` for each symbol of a tile, in coding order.
-pub fn cells(
-    symbols: &Symbols,
-    shape: &TileShape,
-    set: usize,
-    deep: bool,
-    mut visit: impl FnMut(Cell),
-) {
+pub fn cells(symbols: &Symbols, shape: &TileShape, set: usize, deep: bool, mut visit: impl FnMut(Cell)) {
     let live = live_lanes(symbols, shape);
     let mut contexts = Contexts::new(*shape, deep);
     walk(shape, |place: Place, lane| {
@@ -75,8 +69,16 @@ pub fn encode_tile(symbols: &Symbols, shape: &TileShape, model: &TileModel) -> V
 #[derive(Clone, Copy)]
 enum Step {
     /// A token (or the half of it that has the right sign): slot, frequency.
-    Token { distribution: u8, symbol: u8, start: u16, frequency: u16 },
-    Raw { bits: u8, value: u16 },
+    Token {
+        distribution: u8,
+        symbol: u8,
+        start: u16,
+        frequency: u16,
+    },
+    Raw {
+        bits: u8,
+        value: u16,
+    },
 }
 
 impl Step {

@@ -56,8 +56,8 @@ impl<'a> Prepared<'a> {
             let frequency = |s: usize| u32::from(super::tables::FREQUENCIES[distribution][s]);
             let mut positive = [u16::MAX; 4];
             if shift_of_bucket(bucket) == 0 {
-                for s in 1..=2 {
-                    positive[s] = model.positive_slots(band, bucket, s as u32, frequency(s)) as u16;
+                for (s, positive) in positive.iter_mut().enumerate().skip(1).take(2) {
+                    *positive = model.positive_slots(band, bucket, s as u32, frequency(s)) as u16;
                 }
             }
             Row { alias: &ALIAS[distribution], shift: shift_of_bucket(bucket), positive }
@@ -214,7 +214,14 @@ impl Tile<'_> {
     }
 
     #[inline(always)]
-    fn decode_lanes(&mut self, band: usize, lanes: usize, start: usize, buckets: &[u32; LANES], out: &mut [u32]) {
+    fn decode_lanes(
+        &mut self,
+        band: usize,
+        lanes: usize,
+        start: usize,
+        buckets: &[u32; LANES],
+        out: &mut [u32],
+    ) {
         let plain = buckets[..lanes].iter().all(|&b| b < super::token::ROWS as u32);
         if self.all_signs_seen && plain {
             let (rows, tokens) = (&self.prepared.rows[band], &self.prepared.tokens);
@@ -226,7 +233,14 @@ impl Tile<'_> {
     }
 
     #[inline(always)]
-    fn decode_any(&mut self, band: usize, lanes: usize, start: usize, buckets: &[u32; LANES], out: &mut [u32]) {
+    fn decode_any(
+        &mut self,
+        band: usize,
+        lanes: usize,
+        start: usize,
+        buckets: &[u32; LANES],
+        out: &mut [u32],
+    ) {
         for lane in 0..lanes {
             let state = self.states[lane];
             if state == 0 {
@@ -240,7 +254,8 @@ impl Tile<'_> {
             if split {
                 let positive = u32::from(row.positive[slot.symbol as usize]);
                 sign = offset >= positive;
-                (frequency, offset) = if sign { (frequency - positive, offset - positive) } else { (positive, offset) };
+                (frequency, offset) =
+                    if sign { (frequency - positive, offset - positive) } else { (positive, offset) };
             }
             let x = self.words.refill(frequency * (state >> FREQUENCY_BITS) + offset);
             let sign_raw = !deferring && !split && (slot.symbol != 0 || row.shift > 0);

@@ -27,7 +27,12 @@ pub struct TileModel {
 impl TileModel {
     /// The model that a file need not describe.
     pub fn default_for(set: usize, deep: bool) -> Self {
-        TileModel { set, deep, maps: DEFAULT_MAPS[set], signs: [[[0; SKEWED_MAGNITUDES]; SIGN_GROUPS]; BANDS] }
+        TileModel {
+            set,
+            deep,
+            maps: DEFAULT_MAPS[set],
+            signs: [[[0; SKEWED_MAGNITUDES]; SIGN_GROUPS]; BANDS],
+        }
     }
 
     /// The distribution for a bucket of a band.

@@ -8,7 +8,7 @@ pub const DISTRIBUTIONS: usize = 148;
 
 /// Weights of the context sum in 1/256: `[set][band][column parity][first row][term]`.
 #[rustfmt::skip]
-pub const WEIGHTS: [[[[[u32; TERMS]; 2]; 2]; BANDS]; 2] = [
+pub static WEIGHTS: [[[[[u32; TERMS]; 2]; 2]; BANDS]; 2] = [
     [
         [
             [[48, 65, 51, 28, 0, 0, 0, 0, 26], [826, 0, 0, 0, 0, 0, 0, 0, 0]],
@@ -41,7 +41,7 @@ pub const WEIGHTS: [[[[[u32; TERMS]; 2]; 2]; BANDS]; 2] = [
 
 /// Which distribution a row of buckets uses unless the file says otherwise: `[set][band][row]`.
 #[rustfmt::skip]
-pub const DEFAULT_MAPS: [[[u8; ROWS]; BANDS]; 2] = [
+pub static DEFAULT_MAPS: [[[u8; ROWS]; BANDS]; 2] = [
     [
         [0, 0, 6, 6, 86, 49, 88, 126, 127, 128, 92, 94, 96, 98, 99, 101, 102, 140, 142, 143, 144, 145],
         [2, 2, 44, 47, 86, 87, 88, 126, 127, 128, 130, 131, 133, 134, 99, 100, 102, 103, 142, 143, 144, 146],
@@ -56,7 +56,7 @@ pub const DEFAULT_MAPS: [[[u8; ROWS]; BANDS]; 2] = [
 
 /// Token frequencies (sum 2^14): four shapes of generalised Gaussians, 37 scales each.
 #[rustfmt::skip]
-pub const FREQUENCIES: [[u16; TOKENS]; DISTRIBUTIONS] = [
+pub static FREQUENCIES: [[u16; TOKENS]; DISTRIBUTIONS] = [
     [16105, 243, 7, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
     [16042, 303, 10, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
     [15963, 377, 14, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],

@@ -15,7 +15,8 @@ pub fn quantise_row(quantiser: &Quantiser, band: usize, residuals: &[i32], symbo
     let scale = UNIT_STEP as f32 / quantiser.steps[band] as f32;
     let steps: Vec<f32> = residuals.iter().map(|r| r.unsigned_abs() as f32 * scale).collect();
     for (x, (symbol, &residual)) in symbols.iter_mut().zip(residuals).enumerate() {
-        let magnitude = if steps[x] < least_one(activity(&steps, x)) { 0 } else { ((steps[x] + ROUNDING) as i32).max(1) };
+        let magnitude =
+            if steps[x] < least_one(activity(&steps, x)) { 0 } else { ((steps[x] + ROUNDING) as i32).max(1) };
         *symbol = if residual < 0 { -magnitude } else { magnitude };
     }
 }

@@ -63,7 +63,8 @@ impl CrossPlane {
     #[inline]
     pub fn predict(&self, band: usize, before: [i32; MAX_CROSS], shift: u32) -> i32 {
         let [near, far] = self.factors[band].map(i32::from);
-        let sum = (before[0] >> shift).wrapping_mul(near).wrapping_add((before[1] >> shift).wrapping_mul(far));
+        let sum =
+            (before[0] >> shift).wrapping_mul(near).wrapping_add((before[1] >> shift).wrapping_mul(far));
         (sum.wrapping_add(32) >> 6) << shift
     }
 }

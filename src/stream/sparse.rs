@@ -33,7 +33,8 @@ impl SparseBytes {
         if bytes.is_empty() || before.is_some_and(|(at, known)| at + known.len() as u64 >= end) {
             return;
         }
-        let inside = self.segments.range(range.start..end).take_while(|(at, known)| **at + known.len() as u64 <= end);
+        let inside =
+            self.segments.range(range.start..end).take_while(|(at, known)| **at + known.len() as u64 <= end);
         for at in inside.map(|(at, _)| *at).collect::<Vec<_>>() {
             self.segments.remove(&at);
         }
@@ -51,7 +52,8 @@ impl SparseBytes {
             return Some(Bytes::new());
         }
         let (start, bytes) = self.segments.range(..=range.start).next_back()?;
-        let (from, to) = (usize::try_from(range.start - start).ok()?, usize::try_from(range.end - start).ok()?);
+        let (from, to) =
+            (usize::try_from(range.start - start).ok()?, usize::try_from(range.end - start).ok()?);
         if to <= bytes.len() {
             return Some(bytes.slice(from..to));
         }

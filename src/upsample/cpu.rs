@@ -1,8 +1,8 @@
 //! The reference of upsampling: one sample after the other, every window gathered anew. `fast.rs` is for speed.
 
 use super::{
-    Coefficients, INNER, NEIGHBOURS, Predictor, Scale, child_rect, class_of, flips_sign, has_band, mean_quads, mean_rect,
-    prediction_from_sum, row_means, row_samples,
+    Coefficients, INNER, NEIGHBOURS, Predictor, Scale, child_rect, class_of, flips_sign, has_band,
+    mean_quads, mean_rect, prediction_from_sum, row_means, row_samples,
 };
 use crate::container::{Header, LevelParams};
 use crate::entropy::BANDS;
@@ -157,7 +157,8 @@ impl Window {
     fn at(part: &Part, x: u32, y: u32) -> Self {
         let centre = part.at(x.into(), y.into());
         let mut differences = [0; NEIGHBOURS];
-        let places = (-2..=2).flat_map(|dy| (-2..=2).map(move |dx| (dx, dy))).filter(|&place| place != (0, 0));
+        let places =
+            (-2..=2).flat_map(|dy| (-2..=2).map(move |dx| (dx, dy))).filter(|&place| place != (0, 0));
         for (difference, (dx, dy)) in differences.iter_mut().zip(places) {
             *difference = part.at(i64::from(x) + dx, i64::from(y) + dy).wrapping_sub(centre);
         }

@@ -19,7 +19,9 @@ pub fn lower_level(level: &Grid<i32>) -> Grid<i32> {
         let upper = level.row(2 * y);
         let lower = if 2 * y + 1 < height { level.row(2 * y + 1) } else { upper };
         for (x, out) in out.iter_mut().enumerate() {
-            let mean = |row: &[i32]| if 2 * x + 1 < width { row_mean(row[2 * x], row[2 * x + 1]) } else { row[2 * x] };
+            let mean = |row: &[i32]| {
+                if 2 * x + 1 < width { row_mean(row[2 * x], row[2 * x + 1]) } else { row[2 * x] }
+            };
             *out = if 2 * y + 1 < height { quad_mean(mean(upper), mean(lower)) } else { mean(upper) };
         }
     });
@@ -106,7 +108,12 @@ pub fn analyse(
         .data_mut()
         .par_chunks_mut(2 * width)
         .zip(symbols_h0.data_mut().par_chunks_mut(columns).zip(symbols_h1.data_mut().par_chunks_mut(columns)))
-        .zip(residuals_h0.data_mut().par_chunks_mut(columns).zip(residuals_h1.data_mut().par_chunks_mut(columns)))
+        .zip(
+            residuals_h0
+                .data_mut()
+                .par_chunks_mut(columns)
+                .zip(residuals_h1.data_mut().par_chunks_mut(columns)),
+        )
         .enumerate()
         .for_each(|(y, ((samples, (symbols0, symbols1)), (residuals0, residuals1)))| {
             let mut h0 = Vec::new();
@@ -155,7 +162,15 @@ struct BandCoder<'a> {
 }
 
 impl BandCoder<'_> {
-    fn code(&self, band: usize, y: usize, rows: &PaddedRows, row: u32, h0: Option<&Vec<i32>>, line: &mut Line) {
+    fn code(
+        &self,
+        band: usize,
+        y: usize,
+        rows: &PaddedRows,
+        row: u32,
+        h0: Option<&Vec<i32>>,
+        line: &mut Line,
+    ) {
         let p = self.parameters;
         let rule = Rule { predictor: p.predictor, set: p.set, band, scale: p.scale };
         let sums = &mut line.values;
@@ -164,7 +179,11 @@ impl BandCoder<'_> {
             std::array::from_fn(|i| self.before.get(i).map_or(&[][..], |b| b[band].row(y)));
         let prediction = |x: usize, sum: i32| {
             let others = before.map(|row| row.get(x).copied().unwrap_or(0));
-            prediction_from_sum(sum, p.scale).wrapping_add(p.cross.predict(band, others, p.scale.sample_shift))
+            prediction_from_sum(sum, p.scale).wrapping_add(p.cross.predict(
+                band,
+                others,
+                p.scale.sample_shift,
+            ))
         };
         for (x, (&target, &sum)) in line.target.iter().zip(sums.iter()).enumerate() {
             line.residuals[x] = target.wrapping_sub(prediction(x, sum));

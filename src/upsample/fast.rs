@@ -2,7 +2,9 @@
 
 use super::cpu::{Parameters, Part};
 use super::rows::{PaddedRows, Rule, row_sums};
-use super::{Predictor, child_rect, flips_sign, lower_rect, mean_quads, prediction_from_sum, row_means, row_samples};
+use super::{
+    Predictor, child_rect, flips_sign, lower_rect, mean_quads, prediction_from_sum, row_means, row_samples,
+};
 use crate::entropy::BANDS;
 use crate::geom::{Rect, Size};
 use crate::residual::MAX_CROSS;
@@ -126,7 +128,8 @@ impl Plane<'_> {
         let mut samples = vec![0; width * rect.height as usize];
         for (row, out) in (rect.y..).zip(samples.chunks_exact_mut(width)) {
             let (first, second) = h.split_at_mut(1);
-            let (h, h0) = if row % 2 == 0 { (&mut first[0], None) } else { (&mut second[0], Some(&first[0][..])) };
+            let (h, h0) =
+                if row % 2 == 0 { (&mut first[0], None) } else { (&mut second[0], Some(&first[0][..])) };
             self.values(1 + (row % 2) as usize, row / 2, means, row, offset, h0, h);
             let mean = &means.row(row)[offset..][..quads.width as usize];
             for ((out, &mean), &h) in out.chunks_exact_mut(2).zip(mean).zip(h.iter()) {

@@ -163,6 +163,7 @@ pub const INNER: [usize; 8] = [6, 7, 8, 11, 12, 15, 16, 17];
 
 /// Bands of a quad by which halves it has: V needs a lower half, H0 a right one, H1 both.
 pub fn has_band(band: usize, quad: (u32, u32), level: Size) -> bool {
-    let (right, lower) = (2 * quad.0 as u64 + 1 < level.width.into(), 2 * quad.1 as u64 + 1 < level.height.into());
+    let (right, lower) =
+        (2 * quad.0 as u64 + 1 < level.width.into(), 2 * quad.1 as u64 + 1 < level.height.into());
     [lower, right, right && lower][band]
 }

@@ -3,7 +3,9 @@
 use std::sync::LazyLock;
 
 use super::cpu::Part;
-use super::{ACTIVITY_CAP, CLASSES, Coefficients, INNER, NEIGHBOURS, Predictor, SETS, Scale, class_from_sums, class_of};
+use super::{
+    ACTIVITY_CAP, CLASSES, Coefficients, INNER, NEIGHBOURS, Predictor, SETS, Scale, class_from_sums, class_of,
+};
 use crate::entropy::BANDS;
 use crate::simd::vectorised;
 
@@ -71,7 +73,8 @@ impl PaddedRows {
     /// repeat.
     pub fn window(&self, y: u32) -> Window<'_> {
         std::array::from_fn(|i| {
-            let row = (i64::from(y) + i as i64 - PAD as i64).clamp(0, i64::from(self.plane_rows) - 1) as usize;
+            let row =
+                (i64::from(y) + i as i64 - PAD as i64).clamp(0, i64::from(self.plane_rows) - 1) as usize;
             &self.data[(row - self.first as usize) * self.stride..][..self.stride]
         })
     }
@@ -247,4 +250,3 @@ fn deep_sums(rule: &Rule, window: &Window, h0: Option<&[i32]>, sums: &mut [i32])
         *sum = total;
     }
 }
-

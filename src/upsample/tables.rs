@@ -5,7 +5,7 @@ use crate::entropy::BANDS;
 
 /// Class-switched 5 × 5 predictor: `[set][band][class]`.
 #[rustfmt::skip]
-pub const CLASSED: [[[Coefficients; CLASSES]; BANDS]; SETS] = [
+pub static CLASSED: [[[Coefficients; CLASSES]; BANDS]; SETS] = [
     [
         [
             [0, 4, -13, -4, 1, 6, 71, 228, 69, 4, -10, -13, 9, 0, 1, -61, -262, -77, -4, 2, -4, 6, 3, 0, 0],
@@ -474,7 +474,7 @@ pub const CLASSED: [[[Coefficients; CLASSES]; BANDS]; SETS] = [
 
 /// Linear 5 × 5 predictor: `[set][band]`.
 #[rustfmt::skip]
-pub const LINEAR: [[Coefficients; BANDS]; SETS] = [
+pub static LINEAR: [[Coefficients; BANDS]; SETS] = [
     [
         [5, 14, -137, -8, -5, -13, -14, 742, 37, 17, 14, 29, -38, -21, -11, -33, -722, 17, 18, 2, 7, 132, -16, -7, 0],
         [8, -6, -22, 34, -16, -12, 46, 8, -53, 11, -107, 663, -674, 112, -13, 50, -12, -38, 11, 15, -31, 20, 7, -12, 0],

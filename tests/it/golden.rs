@@ -41,7 +41,7 @@ fn twelve_planes() -> Vec<PlaneInfo> {
     (0..12).map(plane).collect()
 }
 
-fn with_metadata(mut picture: Image) -> Image {
+pub fn with_metadata(mut picture: Image) -> Image {
     picture.metadata = Metadata {
         orientation: 6,
         cicp: Some(Cicp { primaries: 12, transfer: 13, matrix: 0, full_range: true }),
@@ -121,7 +121,10 @@ fn comes_back_from_both_decoders(image: &Image) {
             for (plane, original) in level.planes.iter().zip(&image.planes) {
                 assert_eq!(plane.info, original.info);
                 let size = plane.info.size(image.size).at_level(loq);
-                assert_eq!((plane.samples.width(), plane.samples.height()), (size.width as usize, size.height as usize));
+                assert_eq!(
+                    (plane.samples.width(), plane.samples.height()),
+                    (size.width as usize, size.height as usize)
+                );
             }
         }
         assert_eq!(levels[0].metadata, image.metadata);
@@ -166,7 +169,11 @@ fn compare(name: &str, image: &Image) {
     let of_this = |line: &&str| line.split(' ').next() == Some(name);
     let expected: Vec<&str> = expected.lines().filter(of_this).collect();
     let found = lines(name, image);
-    assert_eq!(found.lines().collect::<Vec<_>>(), expected, "if this is meant, see the top of tests/it/golden.rs");
+    assert_eq!(
+        found.lines().collect::<Vec<_>>(),
+        expected,
+        "if this is meant, see the top of tests/it/golden.rs"
+    );
 }
 
 #[test]

@@ -2,8 +2,12 @@
 
 /// Counts what threads allocate.
 mod alloc;
+/// Heads that no encoder would write.
+mod forge;
 /// Named pictures, and checksums of their files and pixels in `tests/data/expected.txt`.
 mod golden;
+/// Broken and hostile files: truncated, flipped, overwritten, absurd.
+mod hostile;
 /// Pictures to test with: noise, gradients, edges, all from a seed.
 mod pictures;
 /// Files cut short, and bytes that come late, in pieces and in any order.

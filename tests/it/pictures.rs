@@ -93,7 +93,8 @@ pub fn rgba(depth: u8) -> Vec<PlaneInfo> {
 
 /// Luma with chroma of half the size.
 pub fn yuv420(depth: u8) -> Vec<PlaneInfo> {
-    let mut planes = [PlaneKind::Luma, PlaneKind::ChromaBlue, PlaneKind::ChromaRed].map(|k| PlaneInfo::new(k, depth));
+    let mut planes =
+        [PlaneKind::Luma, PlaneKind::ChromaBlue, PlaneKind::ChromaRed].map(|k| PlaneInfo::new(k, depth));
     planes[1].subsampling = (2, 2);
     planes[2].subsampling = (2, 2);
     planes.to_vec()

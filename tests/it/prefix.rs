@@ -23,7 +23,8 @@ fn files() -> Vec<(Size, Vec<u8>)> {
         let size = Size::new(size.0, size.1);
         let mut picture = image(size, rgba(8), Texture::Photo, 3);
         let profile = (0..30_000u32).map(|i| (i * i >> 7) as u8).collect();
-        picture.metadata = Metadata { icc: Some(profile), xmp: Some(b"<x/>".to_vec()), ..Metadata::default() };
+        picture.metadata =
+            Metadata { icc: Some(profile), xmp: Some(b"<x/>".to_vec()), ..Metadata::default() };
         out.push((size, encode(&picture, target)));
         out.push((size, encode(&image(size, yuv420(12), Texture::Photo, 4), target)));
     }
@@ -59,7 +60,11 @@ fn a_prefix_is_a_whole_file_down_to_its_loq() {
 }
 
 /// Opens, plans and fetches by hand: `supply` gets every range asked for and gives it to the sink in its own way.
-fn arrive(file: &[u8], request: &Request, mut supply: impl FnMut(&Range<u64>, &mut dyn FnMut(Range<u64>, Bytes))) -> Image {
+fn arrive(
+    file: &[u8],
+    request: &Request,
+    mut supply: impl FnMut(&Range<u64>, &mut dyn FnMut(Range<u64>, Bytes)),
+) -> Image {
     let mut sparse = SparseBytes::new();
     let mut opening = Opening::new(Limits::default());
     let mut index = loop {
@@ -156,9 +161,17 @@ fn awaited_bytes_give_the_same() {
             let fetching = stepwell::decode::fetch(&source, &request, Limits::default());
             let decoder = drive(fetching, || source.deliver(&mut random)).unwrap().unwrap();
             let expected = open(&file, Backend::Cpu);
-            assert!(decoder.decode(&request).unwrap() == expected.decode(&request).unwrap(), "{size:?} {request:?}");
-            let fetched: u64 = source.fetched.borrow().iter().map(|r| r.end.min(file.len() as u64) - r.start).sum();
-            assert!(fetched <= expected.bytes_read(), "{fetched} bytes fetched, {} would do", expected.bytes_read());
+            assert!(
+                decoder.decode(&request).unwrap() == expected.decode(&request).unwrap(),
+                "{size:?} {request:?}"
+            );
+            let fetched: u64 =
+                source.fetched.borrow().iter().map(|r| r.end.min(file.len() as u64) - r.start).sum();
+            assert!(
+                fetched <= expected.bytes_read(),
+                "{fetched} bytes fetched, {} would do",
+                expected.bytes_read()
+            );
         }
     }
 }
@@ -172,7 +185,9 @@ fn awaited_bytes_of_a_cut_file_say_where_it_ends() {
     let mut random = Random(1);
     let mut fetch = |loq| {
         let request = Request { loq, ..Request::default() };
-        let decoder = drive(stepwell::decode::fetch(&source, &request, Limits::default()), || source.deliver(&mut random));
+        let decoder = drive(stepwell::decode::fetch(&source, &request, Limits::default()), || {
+            source.deliver(&mut random)
+        });
         decoder.unwrap().and_then(|decoder| decoder.decode(&request))
     };
     assert_eq!(fetch(2).unwrap().size, size.at_level(2));

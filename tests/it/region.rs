@@ -4,7 +4,8 @@ use crate::pictures::{Random, TEXTURES, Texture, gray, image, rgb, rgba, yuv420}
 use crate::sources::{Watched, garbage_outside};
 use stepwell::stream::MemorySource;
 use stepwell::{
-    Backend, Decoder, EncodeOptions, Encoder, Image, Limits, PlaneInfo, PlaneKind, Rect, Request, Size, Target,
+    Backend, Decoder, EncodeOptions, Encoder, Image, Limits, PlaneInfo, PlaneKind, Rect, Request, Size,
+    Target,
 };
 
 pub const BACKENDS: [Backend; 2] = [Backend::Cpu, Backend::Reference];
@@ -127,7 +128,12 @@ fn of_subsampled_planes() {
         let mut planes = yuv420(10);
         planes.push(PlaneInfo { subsampling: (3, 5), signed: true, ..PlaneInfo::new(PlaneKind::Depth, 20) });
         for target in [Target::Lossless, Target::Quality(80.0)] {
-            regions_are_crops(&encode(&image(size, planes.clone(), Texture::Photo, seed), target), size, 6, seed);
+            regions_are_crops(
+                &encode(&image(size, planes.clone(), Texture::Photo, seed), target),
+                size,
+                6,
+                seed,
+            );
         }
     }
 }
@@ -141,7 +147,11 @@ fn across_index_blocks() {
 }
 
 /// Regions, LoQs and planes, with a decoder over a source that watches, and the bytes that opening and planning read.
-fn for_plans(file: &[u8], size: Size, mut check: impl FnMut(&Decoder<Watched>, &Request, Vec<Range<u64>>, u64)) {
+fn for_plans(
+    file: &[u8],
+    size: Size,
+    mut check: impl FnMut(&Decoder<Watched>, &Request, Vec<Range<u64>>, u64),
+) {
     let mut random = Random(3);
     for seed in 0..40 {
         for backend in BACKENDS {
@@ -210,7 +220,9 @@ fn small_regions_take_few_bytes() {
 #[test]
 fn interleaved_is_the_same() {
     let size = Size::new(150, 97);
-    for (planes, order) in [(rgba(8), vec![3, 0, 1]), (rgb(8), vec![0, 1, 2]), (gray(8), vec![0]), (rgba(8), vec![1, 2])] {
+    for (planes, order) in
+        [(rgba(8), vec![3, 0, 1]), (rgb(8), vec![0, 1, 2]), (gray(8), vec![0]), (rgba(8), vec![1, 2])]
+    {
         let file = encode(&image(size, planes, Texture::Photo, 4), Target::Lossless);
         for backend in BACKENDS {
             let decoder = open(&file, backend);
@@ -221,8 +233,13 @@ fn interleaved_is_the_same() {
                 let mut out: Vec<u8> = vec![7];
                 assert_eq!(decoder.decode_interleaved(&request, &mut out).unwrap(), planar.size);
                 let count = planar.size.area() as usize;
-                let pixels = (0..count).flat_map(|i| planar.planes.iter().map(move |p| p.samples.data()[i] as u8));
-                assert_eq!(out, [7].into_iter().chain(pixels).collect::<Vec<u8>>(), "{backend:?} {request:?}");
+                let pixels =
+                    (0..count).flat_map(|i| planar.planes.iter().map(move |p| p.samples.data()[i] as u8));
+                assert_eq!(
+                    out,
+                    [7].into_iter().chain(pixels).collect::<Vec<u8>>(),
+                    "{backend:?} {request:?}"
+                );
             }
         }
     }
@@ -232,7 +249,8 @@ fn interleaved_is_the_same() {
 fn senseless_requests_are_refused() {
     let file = encode(&image(Size::new(40, 30), rgb(8), Texture::Photo, 4), Target::Lossless);
     let decoder = open(&file, Backend::Cpu);
-    let region = |x, y, width, height| Request { region: Some(Rect::new(x, y, width, height)), ..Request::default() };
+    let region =
+        |x, y, width, height| Request { region: Some(Rect::new(x, y, width, height)), ..Request::default() };
     let planes = |planes: &[usize]| Request { planes: Some(planes.to_vec()), ..Request::default() };
     for request in [
         region(0, 0, 0, 1),

@@ -1,6 +1,8 @@
 use crate::pictures::{TEXTURES, Texture, gray, image, rgb, rgba, yuv420};
 use stepwell::stream::MemorySource;
-use stepwell::{Backend, Decoder, EncodeOptions, Encoder, Image, Limits, PlaneInfo, PlaneKind, Request, Size};
+use stepwell::{
+    Backend, Decoder, EncodeOptions, Encoder, Image, Limits, PlaneInfo, PlaneKind, Request, Size,
+};
 
 fn open(file: &[u8], backend: Backend) -> Decoder<MemorySource> {
     Decoder::open(MemorySource::new(file.to_vec()), Limits::default()).unwrap().with_backend(backend)

@@ -85,7 +85,9 @@ impl ByHand {
         let mut waiting = Vec::new();
         for read in self.open.borrow().iter() {
             let missing = |(i, b): (usize, &Option<Bytes>)| b.is_none().then_some(i);
-            waiting.extend(read.borrow().bytes.iter().enumerate().filter_map(missing).map(|i| (read.clone(), i)));
+            waiting.extend(
+                read.borrow().bytes.iter().enumerate().filter_map(missing).map(|i| (read.clone(), i)),
+            );
         }
         if waiting.is_empty() {
             return false;
@@ -103,8 +105,10 @@ impl AsyncSource for ByHand {
         let delivery = Delivery { ranges: ranges.to_vec(), bytes: vec![None; ranges.len()] };
         let delivery = Rc::new(RefCell::new(delivery));
         self.open.borrow_mut().push(delivery.clone());
-        std::future::poll_fn(|_| if delivery.borrow().bytes.contains(&None) { Poll::Pending } else { Poll::Ready(()) })
-            .await;
+        std::future::poll_fn(|_| {
+            if delivery.borrow().bytes.contains(&None) { Poll::Pending } else { Poll::Ready(()) }
+        })
+        .await;
         self.open.borrow_mut().retain(|other| !Rc::ptr_eq(other, &delivery));
         let bytes = delivery.borrow().bytes.iter().flatten().cloned().collect();
         Ok(bytes)
