@@ -63,6 +63,11 @@ impl Control {
         Ok(())
     }
 
+    /// The same control without progress, for what is too small to count.
+    pub(crate) fn quiet(&self) -> Control {
+        Control { cancel: self.cancel.clone(), progress: None }
+    }
+
     /// The same control for a part of the work: `0..1` of the part is `from..to` of the whole.
     pub(crate) fn part(&self, from: f32, to: f32) -> Control {
         let progress = self.progress.clone().map(|report| {

@@ -168,7 +168,21 @@ impl Image {
         for (i, plane) in self.planes.iter().enumerate() {
             plane.check(i, self.size)?;
         }
-        Ok(())
+        self.metadata.check()
+    }
+}
+
+impl Metadata {
+    fn check(&self) -> Result<()> {
+        if self.orientation > 8 {
+            return Err(Error::Request(format!("orientation {}, 0 to 8 are possible", self.orientation)));
+        }
+        match self.pixel_size {
+            Some((x, y)) if !(x.is_finite() && y.is_finite() && x > 0.0 && y > 0.0) => {
+                Err(Error::Request(format!("pixels of {x} × {y} metres")))
+            }
+            _ => Ok(()),
+        }
     }
 }
 

@@ -42,10 +42,13 @@ impl TileGrid {
         self.blocks.area() * ENTRY_BYTES
     }
 
-    /// The quads of a tile.
-    pub fn tile_quads(&self, x: u32, y: u32) -> Rect {
-        let side = 1 << self.tile_log2;
-        Rect { x: x * side, y: y * side, width: side, height: side }.intersect(self.quads.rect())
+    /// The quads of some tiles.
+    pub fn quads_of_tiles(&self, tiles: Rect) -> Rect {
+        let side = 1u32 << self.tile_log2;
+        let (x, y) = (tiles.x * side, tiles.y * side);
+        let right = tiles.right().saturating_mul(side).min(self.quads.width);
+        let bottom = tiles.bottom().saturating_mul(side).min(self.quads.height);
+        Rect { x, y, width: right - x, height: bottom - y }
     }
 
     /// The tiles that hold some quads.

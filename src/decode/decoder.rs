@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use super::output::{Converter, Interleaved, Planar, Sample};
 use super::plan::{GroupPlan, Plan, Request};
-use super::tile::{Chunks, SourceChunks, read_exactly};
+use super::tile::{Chunks, Part, SourceChunks, read_exactly};
 use super::{cpu, fast};
 use crate::container::index::Chunk;
 use crate::container::{Header, Index, Opening, Step};
@@ -17,8 +17,7 @@ use crate::error::{Error, Limits, Result};
 use crate::geom::{Level, Size};
 use crate::grid::Grid;
 use crate::image::{Image, Metadata, Plane};
-use crate::stream::{AsyncSource, Source, SparseBytes};
-use crate::upsample::cpu::Part;
+use crate::stream::{AsyncSource, Source, SparseBytes, as_promised, find_end};
 
 /// Which implementation decodes. All give the same samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -164,11 +163,10 @@ impl<S: Source> Decoder<S> {
             let converter = Converter::new(&self.header, plan, group);
             let mut sink = Planar::new(converter);
             self.decode_group(group, root, &mut sink)?;
-            let (width, height) = (group.rect.width as usize, group.rect.height as usize);
             let kept = plan.planes.iter().filter(|p| group.planes.contains(p));
             for (&plane, samples) in kept.zip(sink.planes) {
                 let info = self.header.planes[plane].clone();
-                planes[plane] = Some(Plane { info, samples: Grid::from_vec(width, height, samples) });
+                planes[plane] = Some(Plane { info, samples: samples.grid });
             }
         }
         let planes = plan.planes.iter().filter_map(|&p| planes[p].clone()).collect();
@@ -197,9 +195,13 @@ impl<S: Source> Decoder<S> {
         let mut roots = self.roots(&plan)?;
         let size = plan.groups[0].rect.size();
         if let ([group], Some(root)) = (&plan.groups[..], roots.pop()) {
+            let start = out.len();
             let mut sink = Interleaved::new(Converter::new(&self.header, &plan, group), out);
-            self.decode_group(group, root, &mut sink)?;
-            return Ok(size);
+            let done = self.decode_group(group, root, &mut sink);
+            if done.is_err() {
+                out.truncate(start);
+            }
+            return done.map(|()| size);
         }
         // Planes of several groups are decoded one after the other, and then woven.
         let image = self.decode_plan(&plan, Metadata::default())?;
@@ -247,10 +249,8 @@ impl<S: Source> Decoder<S> {
         match self.backend {
             Backend::Cpu => fast::decode_group(&self.header, group, root, &chunks, &self.control, sink),
             Backend::Reference => {
-                let parts = cpu::decode_group(&self.header, group, root, &chunks)?;
-                let rect = parts[0].rect;
-                let planes = parts.into_iter().map(|part| part.grid.into_vec()).collect();
-                sink.take(sink.convert(crate::upsample::fast::Strip { rect, planes }));
+                let planes = cpu::decode_group(&self.header, group, root, &chunks)?;
+                sink.take(sink.convert(planes));
                 Ok(())
             }
         }
@@ -269,7 +269,7 @@ impl<S: Source> Decoder<S> {
     fn with_index<T>(&self, mut step: impl FnMut(&mut Index) -> Result<Step<T>>) -> Result<T> {
         loop {
             let mut index = self.index.lock().unwrap_or_else(PoisonError::into_inner);
-            match step(&mut index)? {
+            match step(&mut index).map_err(|error| self.locate_end(error))? {
                 Step::Ready(value) => return Ok(value),
                 Step::Need(ranges) => {
                     for (range, bytes) in read(&self.source, &ranges)? {
@@ -280,6 +280,13 @@ impl<S: Source> Decoder<S> {
             }
         }
     }
+
+    /// Puts right where a cut file ends, where parts of the index were sought behind its end.
+    fn locate_end(&self, error: Error) -> Error {
+        let Error::Truncated { end, needed, .. } = error else { return error };
+        let end = find_end(&self.source, end);
+        Error::Truncated { end, needed, available: self.header.available(end) }
+    }
 }
 
 /// Throws decoded samples away.
@@ -288,14 +295,14 @@ struct Nothing;
 impl fast::Sink for Nothing {
     type Piece = ();
 
-    fn convert(&self, _: crate::upsample::fast::Strip) {}
+    fn convert(&self, _: Vec<Part>) {}
 
     fn take(&mut self, (): ()) {}
 }
 
 fn read<S: Source + ?Sized>(source: &S, ranges: &[Range<u64>]) -> Result<Vec<(Range<u64>, Bytes)>> {
-    let bytes =
-        source.read(ranges).map_err(|cause| Error::Source { what: "head and index".into(), cause })?;
+    let bytes = source.read(ranges).and_then(|bytes| as_promised(ranges, bytes));
+    let bytes = bytes.map_err(|cause| Error::Source { what: "head and index".into(), cause })?;
     Ok(ranges.iter().cloned().zip(bytes).collect())
 }
 
@@ -332,7 +339,6 @@ fn root_samples(header: &Header, bytes: &[u8]) -> Result<Vec<Part>> {
         let data = own.chunks_exact(width).map(sample).collect();
         parts.push(Part {
             rect: size.rect(),
-            size,
             grid: Grid::from_vec(size.width as usize, size.height as usize, data),
         });
         rest = after;
@@ -393,7 +399,7 @@ pub async fn fetch<S: AsyncSource>(
 }
 
 async fn read_async<S: AsyncSource>(source: &S, ranges: &[Range<u64>]) -> Result<Vec<(Range<u64>, Bytes)>> {
-    let read = source.read(ranges).await;
+    let read = source.read(ranges).await.and_then(|bytes| as_promised(ranges, bytes));
     let bytes = read.map_err(|cause| Error::Source { what: "bytes of the picture".into(), cause })?;
     Ok(ranges.iter().cloned().zip(bytes).collect())
 }

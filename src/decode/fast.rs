@@ -1,36 +1,33 @@
-//! The decoder for speed: tiles and strips of rows in parallel, a few rows of tiles at a time, so that residuals never
+//! The decoder for speed: tiles in parallel, a few rows of tiles at a time, so that compressed bytes and residuals never
 //! stand in memory whole. The same result as `cpu.rs`.
 
-use std::collections::VecDeque;
-
-use bytes::Bytes;
 use rayon::prelude::*;
 
 use super::plan::{GroupPlan, LevelPlan};
-use super::tile::{Chunks, tile_shape};
+use super::tile::{Chunks, Part, tile_shape};
 use crate::container::Header;
 use crate::control::Control;
 use crate::entropy::Symbols;
 use crate::entropy::fast::{Prepared, decode_tile};
 use crate::error::Result;
-use crate::geom::Rect;
-use crate::upsample::cpu::{Parameters, Part};
-use crate::upsample::fast::{Strip, SymbolRows, rebuild_strip};
+use crate::grid::Grid;
+use crate::upsample::cpu::Parameters;
+use crate::upsample::fast::rebuild;
 
-/// Rows of quads that one job rebuilds.
-const STRIP_ROWS: u32 = 16;
+/// Tiles that are decoded between two looks at cancellation, a thread.
+const TILES_A_THREAD: usize = 4;
 
-/// Takes strips of the level that comes out.
+/// Takes the parts of the level that comes out.
 pub trait Sink: Sync {
-    /// What a strip becomes, in parallel.
+    /// What a part becomes, in parallel.
     type Piece: Send;
-    /// Changes a strip.
-    fn convert(&self, strip: Strip) -> Self::Piece;
-    /// Takes what a strip became, in order from top to bottom.
+    /// Changes a part: one for each plane of the group, all of the same rectangle.
+    fn convert(&self, planes: Vec<Part>) -> Self::Piece;
+    /// Takes what a part became.
     fn take(&mut self, piece: Self::Piece);
 }
 
-/// Decodes a group from its root samples; strips of the plan's LoQ go to `sink`.
+/// Decodes a group from its root samples; the parts of the plan's LoQ go to `sink`.
 pub fn decode_group<S: Sink>(
     header: &Header,
     plan: &GroupPlan,
@@ -39,173 +36,97 @@ pub fn decode_group<S: Sink>(
     control: &Control,
     sink: &mut S,
 ) -> Result<()> {
-    let mut planes = root;
+    let mut lower = root;
     let Some((last, earlier)) = plan.levels.split_last() else {
-        let rect = planes[0].rect;
-        let planes = planes.into_iter().map(|part| part.grid.into_vec()).collect();
-        sink.take(sink.convert(Strip { rect, planes }));
+        sink.take(sink.convert(lower));
         return Ok(());
     };
     for level in earlier {
-        let mut collect = Collect::new(level, planes.len());
-        decode_level(header, plan, level, &planes, chunks, &control.part(0.0, 0.0), &mut collect)?;
-        planes = collect.finish();
+        let mut whole = Whole(plan.planes.iter().map(|_| Part::new(level.samples())).collect());
+        LevelDecoder::new(header, plan, level, &lower).decode(chunks, &control.quiet(), &mut whole)?;
+        lower = whole.0;
     }
-    decode_level(header, plan, last, &planes, chunks, control, sink)
+    LevelDecoder::new(header, plan, last, &lower).decode(chunks, control, sink)
 }
 
 /// Keeps a level whole.
-struct Collect {
-    rect: Rect,
-    size: crate::geom::Size,
-    planes: Vec<Vec<i32>>,
-}
+struct Whole(Vec<Part>);
 
-impl Collect {
-    fn new(level: &LevelPlan, planes: usize) -> Self {
-        let rect = level.samples();
-        let room = || Vec::with_capacity(rect.width as usize * rect.height as usize);
-        Collect { rect, size: level.size, planes: (0..planes).map(|_| room()).collect() }
+impl Sink for Whole {
+    type Piece = Vec<Part>;
+
+    fn convert(&self, planes: Vec<Part>) -> Vec<Part> {
+        planes
     }
 
-    fn finish(self) -> Vec<Part> {
-        let Collect { rect, size, planes } = self;
-        let grid = |data| crate::grid::Grid::from_vec(rect.width as usize, rect.height as usize, data);
-        planes.into_iter().map(|data| Part { rect, size, grid: grid(data) }).collect()
-    }
-}
-
-impl Sink for Collect {
-    type Piece = Strip;
-
-    fn convert(&self, strip: Strip) -> Strip {
-        strip
-    }
-
-    fn take(&mut self, strip: Strip) {
-        self.planes.iter_mut().zip(strip.planes).for_each(|(all, rows)| all.extend_from_slice(&rows));
-    }
-}
-
-fn decode_level<S: Sink>(
-    header: &Header,
-    plan: &GroupPlan,
-    level: &LevelPlan,
-    lower: &[Part],
-    chunks: &dyn Chunks,
-    control: &Control,
-    sink: &mut S,
-) -> Result<()> {
-    let params = &header.params[usize::from(level.level)];
-    let models: Vec<Prepared> = plan.planes.iter().map(|&p| Prepared::new(&params[p].model)).collect();
-    let parameters: Vec<Parameters> =
-        plan.planes.iter().map(|&p| Parameters::new(header, &params[p], p)).collect();
-    let tiles = level.tiles;
-    let a_row = tiles.width as usize * plan.planes.len();
-    // Enough rows of tiles at a time to keep all threads busy.
-    let batch = rayon::current_num_threads().div_ceil(a_row).max(1);
-    let mut rows = TileRows::new(level, header.tile_log2, plan.planes.len());
-    let mut done = level.quads.y;
-    let numbers: Vec<usize> = (0..tiles.height as usize).collect();
-    for batch in numbers.chunks(batch) {
-        let some = &level.chunks[batch[0] * a_row..(batch[batch.len() - 1] + 1) * a_row];
-        let bytes = chunks.fetch(some)?;
-        let decoded: Vec<Symbols> = some
-            .par_iter()
-            .zip(&bytes)
-            .enumerate()
-            .map(|(i, (chunk, bytes)): (usize, (_, &Bytes))| {
-                let (tile, plane) = (i / plan.planes.len(), i % plan.planes.len());
-                let column = tiles.x + (tile % tiles.width as usize) as u32;
-                let row = tiles.y + (batch[0] + tile / tiles.width as usize) as u32;
-                let (_, shape) = tile_shape(header.tile_log2, level.size, (column, row));
-                decode_tile(bytes, &shape, &models[plane]).map_err(|fault| chunk.fault(fault.to_string()))
-            })
-            .collect::<Result<_>>()?;
-        let mut decoded = decoded.into_iter();
-        for &number in batch {
-            rows.push(tiles.y + number as u32, decoded.by_ref().take(a_row).collect());
+    fn take(&mut self, piece: Vec<Part>) {
+        for (whole, part) in self.0.iter_mut().zip(piece) {
+            whole.paste(part.rect.x, part.rect.y, &part.grid);
         }
-        // The last row decoded waits for the one below it, which its means depend on.
-        let last = batch[batch.len() - 1] + 1 == tiles.height as usize;
-        let ready = if last { level.quads.bottom() } else { rows.bottom() - 1 }.min(level.quads.bottom());
-        if ready > done {
-            rebuild_rows(level, done..ready, lower, &rows, &parameters, sink);
-            done = ready;
-        }
-        rows.forget_above(done);
-        control.step((done - level.quads.y) as f32 / level.quads.height as f32)?;
     }
-    Ok(())
 }
 
-fn rebuild_rows<S: Sink>(
-    level: &LevelPlan,
-    rows: std::ops::Range<u32>,
-    lower: &[Part],
-    symbols: &TileRows,
-    parameters: &[Parameters],
-    sink: &mut S,
-) {
-    let strips: Vec<u32> = rows.clone().step_by(STRIP_ROWS as usize).collect();
-    let one = |&y: &u32| {
-        let height = STRIP_ROWS.min(rows.end - y);
-        let quads = Rect { y, height, ..level.quads };
-        sink.convert(rebuild_strip(level.size, quads, lower, symbols, parameters))
-    };
-    let pieces: Vec<S::Piece> = strips.par_iter().map(one).collect();
-    pieces.into_iter().for_each(|piece| sink.take(piece));
-}
-
-/// The rows of tiles that are still needed.
-struct TileRows {
+struct LevelDecoder<'a> {
     tile_log2: u32,
-    first_column: u32,
-    planes: usize,
-    all: crate::geom::Size,
-    rows: VecDeque<(u32, Vec<Symbols>)>,
+    level: &'a LevelPlan,
+    lower: &'a [Part],
+    models: Vec<Prepared<'a>>,
+    parameters: Vec<Parameters>,
 }
 
-impl TileRows {
-    fn new(level: &LevelPlan, tile_log2: u32, planes: usize) -> Self {
-        let all = level.size.at_level(1);
-        TileRows { tile_log2, first_column: level.tiles.x, planes, all, rows: VecDeque::new() }
-    }
-
-    fn push(&mut self, row: u32, tiles: Vec<Symbols>) {
-        self.rows.push_back((row, tiles));
-    }
-
-    /// First row of quads below those decoded.
-    fn bottom(&self) -> u32 {
-        let rows = self.rows.back().map_or(0, |(row, _)| row + 1);
-        (rows << self.tile_log2).min(self.all.height)
-    }
-
-    /// Drops what rows of quads from `y` on do not need.
-    fn forget_above(&mut self, y: u32) {
-        let first = y.saturating_sub(crate::upsample::MEAN_BORDER.1) >> self.tile_log2;
-        while self.rows.front().is_some_and(|(row, _)| *row < first) {
-            self.rows.pop_front();
+impl<'a> LevelDecoder<'a> {
+    fn new(header: &'a Header, plan: &GroupPlan, level: &'a LevelPlan, lower: &'a [Part]) -> Self {
+        let params = &header.params[usize::from(level.level)];
+        LevelDecoder {
+            tile_log2: header.tile_log2,
+            level,
+            lower,
+            models: plan.planes.iter().map(|&p| Prepared::new(&params[p].model)).collect(),
+            parameters: plan.planes.iter().map(|&p| Parameters::new(header, &params[p], p)).collect(),
         }
     }
-}
 
-impl SymbolRows for TileRows {
-    fn copy(&self, plane: usize, band: usize, x: u32, y: u32, out: &mut [i32]) {
-        let (row, side) = (y >> self.tile_log2, 1u32 << self.tile_log2);
-        let first = self.rows.front().map_or(0, |(row, _)| *row);
-        let tiles = &self.rows[(row - first) as usize].1;
-        let (mut x, mut rest) = (x, out);
-        while !rest.is_empty() {
-            let column = x >> self.tile_log2;
-            let from = x & (side - 1);
-            let count = ((side - from) as usize).min(rest.len());
-            let tile = &tiles[(column - self.first_column) as usize * self.planes + plane];
-            let (out, after) = rest.split_at_mut(count);
-            let source = tile.row(band, (y & (side - 1)) as usize);
-            out.copy_from_slice(&source[from as usize..from as usize + count]);
-            (x, rest) = (x + count as u32, after);
+    fn decode<S: Sink>(&self, chunks: &dyn Chunks, control: &Control, sink: &mut S) -> Result<()> {
+        let planes = self.lower.len();
+        let places: Vec<(u32, u32)> = self.level.tile_places().collect();
+        // Whole rows of tiles, so that what is read lies together.
+        let row = self.level.tiles.width as usize;
+        let batch = (rayon::current_num_threads() * TILES_A_THREAD).div_ceil(row) * row;
+        for (start, places) in (0..).step_by(batch).zip(places.chunks(batch)) {
+            let some = &self.level.chunks[start * planes..(start + places.len()) * planes];
+            let bytes = chunks.fetch(some)?;
+            let tiles = places.par_iter().zip(bytes.par_chunks(planes)).zip(some.par_chunks(planes));
+            let decode = |((&place, bytes), chunks): ((&(u32, u32), &[bytes::Bytes]), &[_])| {
+                self.tile(place, bytes, chunks).map(|parts| sink.convert(parts))
+            };
+            let pieces: Vec<S::Piece> = tiles.map(decode).collect::<Result<_>>()?;
+            pieces.into_iter().for_each(|piece| sink.take(piece));
+            control.step((start + places.len()) as f32 / self.level.tiles.size().area() as f32)?;
         }
+        Ok(())
+    }
+
+    fn tile(
+        &self,
+        place: (u32, u32),
+        bytes: &[bytes::Bytes],
+        chunks: &[crate::container::index::Chunk],
+    ) -> Result<Vec<Part>> {
+        let (quads, shape) = tile_shape(self.tile_log2, self.level.size, place);
+        let mut residuals: Vec<Symbols> = Vec::with_capacity(bytes.len());
+        let mut parts = Vec::with_capacity(bytes.len());
+        for (plane, (bytes, chunk)) in bytes.iter().zip(chunks).enumerate() {
+            let mut symbols = decode_tile(bytes, &shape, &self.models[plane])
+                .map_err(|fault| chunk.fault(fault.to_string()))?;
+            let parameters = &self.parameters[plane];
+            let before: Vec<&Symbols> = residuals[plane - parameters.cross.count..].iter().rev().collect();
+            let lower = self.lower[plane].crop(quads);
+            let grid: Grid<i32> = rebuild(&shape, &lower, &mut symbols, &before, parameters);
+            let (width, height) = (grid.width() as u32, grid.height() as u32);
+            let rect = crate::geom::Rect { x: 2 * quads.x, y: 2 * quads.y, width, height };
+            parts.push(Part { rect, grid });
+            residuals.push(symbols);
+        }
+        Ok(parts)
     }
 }

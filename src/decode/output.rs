@@ -2,11 +2,12 @@
 
 use super::fast::Sink;
 use super::plan::{GroupPlan, Plan};
+use super::tile::Part;
 use crate::colour::ColourTransform;
 use crate::colour::cpu::Output;
 use crate::container::Header;
 use crate::geom::Rect;
-use crate::upsample::fast::Strip;
+use crate::grid::Grid;
 
 /// Types that samples can come out as.
 pub trait Sample: Copy + Default + Send + Sync + 'static {
@@ -43,11 +44,11 @@ pub fn output_for(header: &Header, group: &GroupPlan) -> Output {
     }
 }
 
-/// Cuts `rect` out of strips, applies the colour stage and keeps wanted planes.
+/// Cuts `rect` out of parts, applies the colour stage and keeps wanted planes.
 pub struct Converter {
     output: Output,
     rect: Rect,
-    /// Of each plane that is kept: its place in the strip.
+    /// Of each plane that is kept: its place in the part.
     keep: Vec<usize>,
 }
 
@@ -58,21 +59,15 @@ impl Converter {
         Converter { output: output_for(header, group), rect: group.rect, keep }
     }
 
-    /// The samples of a strip that are wanted, and how many they are a plane.
-    fn convert(&self, mut strip: Strip) -> (Vec<Vec<i32>>, usize) {
-        let part = strip.rect.intersect(self.rect);
-        if part != strip.rect {
-            let local = part.relative_to(strip.rect.x, strip.rect.y);
-            let width = strip.rect.width as usize;
-            for plane in &mut strip.planes {
-                let rows = plane.chunks_exact(width).skip(local.y as usize).take(local.height as usize);
-                let cut = |row: &[i32]| row[local.x as usize..local.right() as usize].to_vec();
-                *plane = rows.flat_map(cut).collect();
-            }
-        }
-        let mut planes: Vec<&mut [i32]> = strip.planes.iter_mut().map(Vec::as_mut_slice).collect();
-        self.output.apply(&mut planes);
-        (strip.planes, part.size().area() as usize)
+    /// The samples of a part that are wanted, relative to what comes out.
+    fn convert(&self, planes: Vec<Part>) -> (Rect, Vec<Grid<i32>>) {
+        let whole = planes.first().map_or(self.rect, |part| part.rect);
+        let wanted = whole.intersect(self.rect);
+        let cut = |part: Part| if wanted == whole { part.grid } else { part.crop(wanted) };
+        let mut grids: Vec<Grid<i32>> = planes.into_iter().map(cut).collect();
+        let mut samples: Vec<&mut [i32]> = grids.iter_mut().map(Grid::data_mut).collect();
+        self.output.apply(&mut samples);
+        (wanted.relative_to(self.rect.x, self.rect.y), grids)
     }
 }
 
@@ -80,28 +75,28 @@ impl Converter {
 pub struct Planar {
     converter: Converter,
     /// The planes that [`Converter`] keeps.
-    pub planes: Vec<Vec<i32>>,
+    pub planes: Vec<Part>,
 }
 
 impl Planar {
-    /// With room for everything.
+    /// All zero.
     pub fn new(converter: Converter) -> Self {
-        let room = converter.rect.size().area() as usize;
-        let planes = converter.keep.iter().map(|_| Vec::with_capacity(room)).collect();
+        let rect = converter.rect.size().rect();
+        let planes = converter.keep.iter().map(|_| Part::new(rect)).collect();
         Planar { converter, planes }
     }
 }
 
 impl Sink for Planar {
-    type Piece = Vec<Vec<i32>>;
+    type Piece = (Rect, Vec<Grid<i32>>);
 
-    fn convert(&self, strip: Strip) -> Self::Piece {
-        self.converter.convert(strip).0
+    fn convert(&self, planes: Vec<Part>) -> Self::Piece {
+        self.converter.convert(planes)
     }
 
-    fn take(&mut self, piece: Self::Piece) {
-        for (all, &place) in self.planes.iter_mut().zip(&self.converter.keep) {
-            all.extend_from_slice(&piece[place]);
+    fn take(&mut self, (rect, grids): Self::Piece) {
+        for (whole, &place) in self.planes.iter_mut().zip(&self.converter.keep) {
+            whole.paste(rect.x, rect.y, &grids[place]);
         }
     }
 }
@@ -109,39 +104,46 @@ impl Sink for Planar {
 /// Interleaved samples, appended to the caller's vector.
 pub struct Interleaved<'a, T> {
     converter: Converter,
-    out: &'a mut Vec<T>,
+    out: &'a mut [T],
 }
 
 impl<'a, T: Sample> Interleaved<'a, T> {
-    /// Reserves what will be appended.
+    /// Makes the room that will be filled.
     pub fn new(converter: Converter, out: &'a mut Vec<T>) -> Self {
-        out.reserve_exact(converter.rect.size().area() as usize * converter.keep.len());
-        Interleaved { converter, out }
+        let start = out.len();
+        let room = converter.rect.size().area() as usize * converter.keep.len();
+        out.reserve_exact(room);
+        out.resize(start + room, T::default());
+        Interleaved { converter, out: &mut out[start..] }
     }
 }
 
 impl<T: Sample> Sink for Interleaved<'_, T> {
-    type Piece = Vec<T>;
+    type Piece = (Rect, Vec<T>);
 
-    fn convert(&self, strip: Strip) -> Vec<T> {
-        let (planes, samples) = self.converter.convert(strip);
+    fn convert(&self, planes: Vec<Part>) -> Self::Piece {
+        let (rect, grids) = self.converter.convert(planes);
         let count = self.converter.keep.len();
-        let mut out = vec![T::default(); samples * count];
+        let mut out = vec![T::default(); rect.size().area() as usize * count];
         if let [a, b, c] = self.converter.keep[..] {
-            let pixels = planes[a].iter().zip(&planes[b]).zip(&planes[c]);
+            let pixels = grids[a].data().iter().zip(grids[b].data()).zip(grids[c].data());
             for (out, ((&a, &b), &c)) in out.chunks_exact_mut(3).zip(pixels) {
                 out.copy_from_slice(&[T::from_i32(a), T::from_i32(b), T::from_i32(c)]);
             }
-            return out;
+            return (rect, out);
         }
         for (i, &place) in self.converter.keep.iter().enumerate() {
             let places = out.iter_mut().skip(i).step_by(count);
-            places.zip(&planes[place]).for_each(|(out, &v)| *out = T::from_i32(v));
+            places.zip(grids[place].data()).for_each(|(out, &v)| *out = T::from_i32(v));
         }
-        out
+        (rect, out)
     }
 
-    fn take(&mut self, piece: Vec<T>) {
-        self.out.extend_from_slice(&piece);
+    fn take(&mut self, (rect, samples): Self::Piece) {
+        let count = self.converter.keep.len();
+        let (stride, width) = (self.converter.rect.width as usize * count, rect.width as usize * count);
+        let start = rect.y as usize * stride + rect.x as usize * count;
+        let rows = self.out.get_mut(start..).unwrap_or_default().chunks_mut(stride);
+        rows.zip(samples.chunks_exact(width.max(1))).for_each(|(out, row)| out[..width].copy_from_slice(row));
     }
 }

@@ -8,7 +8,6 @@ use crate::container::index::{Chunk, TileGrid};
 use crate::error::{Error, Limits, Result};
 use crate::geom::{Level, Rect, Size};
 use crate::stream::coalesce;
-use crate::upsample::{child_rect, lower_rect, mean_quads};
 
 /// Which part of a picture to decode.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,19 +49,17 @@ pub struct GroupPlan {
     pub levels: Vec<LevelPlan>,
 }
 
-/// What a decode needs of one level of a group.
+/// What a decode needs of one level of a group: whole tiles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LevelPlan {
     /// Which level.
     pub level: Level,
     /// Its size.
     pub size: Size,
-    /// Quads whose samples are rebuilt.
-    pub quads: Rect,
-    /// Quads whose symbols are needed: for those around `quads`, V only.
-    pub symbols: Rect,
-    /// Tiles that hold them.
+    /// Its tiles that are rebuilt.
     pub tiles: Rect,
+    /// log2 of their quads a side.
+    pub tile_log2: u32,
     /// Their chunks: by tile, row by row, then by plane of [`GroupPlan::planes`].
     pub chunks: Vec<Chunk>,
 }
@@ -70,7 +67,20 @@ pub struct LevelPlan {
 impl LevelPlan {
     /// The samples that are rebuilt.
     pub fn samples(&self) -> Rect {
-        child_rect(self.quads, self.size)
+        let side = 2 << self.tile_log2;
+        let all = |start: u32, count: u32, end: u32| {
+            let first = start * side;
+            (first, (u64::from(start + count) * u64::from(side)).min(end.into()) as u32 - first)
+        };
+        let (x, width) = all(self.tiles.x, self.tiles.width, self.size.width);
+        let (y, height) = all(self.tiles.y, self.tiles.height, self.size.height);
+        Rect { x, y, width, height }
+    }
+
+    /// The tiles, in the order of their chunks.
+    pub fn tile_places(&self) -> impl Iterator<Item = (u32, u32)> {
+        let tiles = self.tiles;
+        (tiles.y..tiles.bottom()).flat_map(move |y| (tiles.x..tiles.right()).map(move |x| (x, y)))
     }
 }
 
@@ -142,7 +152,8 @@ impl Plan {
             let planes = group.planes.len() as u64;
             for level in &group.levels {
                 let samples = level.samples().size().area();
-                let rows = u64::from(level.tiles.width) * 3 * (1 << 14) * 3 * 4;
+                let quads = (u64::from(level.tiles.width) * 3 * (1 << 14)).min(level.size.at_level(1).area());
+                let rows = quads * 3 * 4;
                 let table = level.tiles.size().area().saturating_mul(16);
                 let all = samples.saturating_mul(5).saturating_add(rows).saturating_add(table);
                 peak = peak.max(all.saturating_mul(planes));
@@ -190,15 +201,14 @@ fn group_plan(header: &Header, group: usize, planes: Vec<usize>, on_canvas: Rect
     let full = on_canvas.cells(across.into(), down.into());
     let rect = full.at_level(loq);
     let mut levels = Vec::new();
+    // The samples of a tile take the quads it covers of the level above, and no more.
     let mut needed = rect;
     for level in loq..header.levels {
         let grid = TileGrid::new(header, level, group);
-        let quads = needed.parent();
-        let symbols = mean_quads(quads, grid.quads);
-        let tiles = grid.tiles_of_quads(symbols);
+        let tiles = grid.tiles_of_quads(needed.parent());
         let size = header.plane_size(planes[0], level);
-        levels.push(LevelPlan { level, size, quads, symbols, tiles, chunks: Vec::new() });
-        needed = lower_rect(quads, grid.quads);
+        levels.push(LevelPlan { level, size, tiles, tile_log2: header.tile_log2, chunks: Vec::new() });
+        needed = grid.quads_of_tiles(tiles);
     }
     levels.reverse();
     GroupPlan { group, planes, rect, levels }

@@ -7,7 +7,8 @@ use crate::container::index::Chunk;
 use crate::entropy::TileShape;
 use crate::error::{Error, Result};
 use crate::geom::{Rect, Size};
-use crate::stream::Source;
+use crate::grid::Grid;
+use crate::stream::{Source, as_promised, find_end};
 
 /// The quads of a tile in a level of size `level`, and which bands they have.
 pub fn tile_shape(tile_log2: u32, level: Size, (x, y): (u32, u32)) -> (Rect, TileShape) {
@@ -22,6 +23,36 @@ pub fn tile_shape(tile_log2: u32, level: Size, (x, y): (u32, u32)) -> (Rect, Til
         v_rows: whole(quads.y, quads.height, level.height),
     };
     (quads, shape)
+}
+
+/// Some samples of a level of a plane.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Which.
+    pub rect: Rect,
+    /// Their values.
+    pub grid: Grid<i32>,
+}
+
+impl Part {
+    /// All zero.
+    pub fn new(rect: Rect) -> Self {
+        Part { rect, grid: Grid::new(rect.width as usize, rect.height as usize) }
+    }
+
+    /// A copy of some of them.
+    pub fn crop(&self, rect: Rect) -> Grid<i32> {
+        let Rect { x, y, width, height } = rect.relative_to(self.rect.x, self.rect.y);
+        self.grid.crop(x as usize, y as usize, width as usize, height as usize)
+    }
+
+    /// Replaces some of them, which start at (`x`, `y`) of the level.
+    pub fn paste(&mut self, x: u32, y: u32, samples: &Grid<i32>) {
+        let (x, y) = ((x - self.rect.x) as usize, (y - self.rect.y) as usize);
+        for row in 0..samples.height() {
+            self.grid.row_mut(y + row)[x..x + samples.width()].copy_from_slice(samples.row(row));
+        }
+    }
 }
 
 impl Chunk {
@@ -74,10 +105,12 @@ pub fn read_exactly<S: Source + ?Sized>(
     ranges: &[Range<u64>],
     available: &dyn Fn(u64) -> Option<u8>,
 ) -> Result<Vec<Bytes>> {
-    let bytes = source.read(ranges).map_err(|cause| Error::Source { what: "tiles".into(), cause })?;
+    let read = source.read(ranges).and_then(|bytes| as_promised(ranges, bytes));
+    let bytes = read.map_err(|cause| Error::Source { what: "tiles".into(), cause })?;
     for (range, bytes) in ranges.iter().zip(&bytes) {
         let end = range.start + bytes.len() as u64;
         if end < range.end {
+            let end = if bytes.is_empty() { find_end(source, end) } else { end };
             return Err(Error::Truncated { end, needed: range.end, available: available(end) });
         }
     }

@@ -3,18 +3,18 @@
 use rayon::prelude::*;
 
 use crate::entropy::BANDS;
-use crate::geom::Size;
 use crate::grid::Grid;
+use crate::residual::encode::quantise_row;
 use crate::residual::{CrossPlane, MAX_CROSS, Quantiser};
-use crate::upsample::cpu::{Parameters, Part};
-use crate::upsample::encode::Bands;
+use crate::upsample::cpu::Parameters;
+use crate::upsample::encode::{pair_mean, row_targets};
 use crate::upsample::rows::{PaddedRows, Rule, row_sums};
-use crate::upsample::{Predictor, prediction_from_sum, row_mean};
+use crate::upsample::{Predictor, prediction_from_sum};
 
 /// About so many rows of quads are looked at.
 const SAMPLE_ROWS: usize = 96;
-/// Levels with fewer quads take no factors: they cost more than they save.
-const LEAST_CROSS_QUADS: usize = 256;
+/// Levels with fewer values take no factors: they cost more than they save.
+const LEAST_CROSS_VALUES: usize = 768;
 /// Steps of iteratively reweighted least squares.
 const FIT_STEPS: usize = 3;
 
@@ -22,15 +22,16 @@ const FIT_STEPS: usize = 3;
 pub struct Level<'a> {
     /// The original.
     pub samples: &'a Grid<i32>,
-    /// What V, H0 and H1 are in it.
-    pub targets: &'a Bands,
     /// The level above, as decoders have it.
     pub lower: &'a Grid<i32>,
 }
 
-/// Residuals of the sampled rows, by band, with their rows of quads.
+/// Rows of residuals, a vector for each band.
+type RowResiduals = [Vec<i32>; BANDS];
+
+/// Residuals of the sampled rows of quads.
 pub struct Sampled {
-    rows: Vec<(usize, [Vec<i32>; BANDS])>,
+    rows: Vec<RowResiduals>,
 }
 
 /// The predictor whose residuals are cheapest, and its sampled residuals.
@@ -52,55 +53,49 @@ pub fn predictor(level: &Level, candidates: &[Predictor], parameters: &Parameter
 
 /// Residuals predicted from the original's row means: close to those of a closed loop, without its dependencies.
 fn sample_residuals(level: &Level, parameters: &Parameters) -> Sampled {
-    let (width, height) = (level.samples.width(), level.samples.height());
-    let (columns, rows) = (level.lower.width(), level.lower.height());
+    let (height, rows) = (level.samples.height(), level.lower.height());
     let step = (rows / SAMPLE_ROWS).max(1);
-    let size = Size::new(columns as u32, rows as u32);
-    let lower = Part { rect: size.rect(), size, grid: level.lower.clone() };
     let rule =
         |band| Rule { predictor: parameters.predictor, set: parameters.set, band, scale: parameters.scale };
     let rows: Vec<usize> = (step / 2..rows).step_by(step).collect();
     let residuals = |&y: &usize| {
-        let mut out: [Vec<i32>; BANDS] = Default::default();
-        let mut sums = vec![0; columns];
-        if 2 * y + 1 < height {
-            let mut window = PaddedRows::default();
-            let last = (y as u32 + 3).min(size.height);
-            window.fill_from(&lower, 0, (y as u32).saturating_sub(2)..last, columns);
-            row_sums(&rule(0), &window.window(y as u32), 0, None, &mut sums);
-            out[0] = difference(level.targets[0].row(y), &sums, parameters);
+        let below = (2 * y + 1 < height).then(|| level.samples.row(2 * y + 1));
+        let targets = row_targets(level.samples.row(2 * y), below);
+        let (lower, centre) = rows_around(level.lower, y, |row| row.to_vec());
+        let (means, mean_centre) = rows_around(level.samples, 2 * y, |row| {
+            (0..row.len().div_ceil(2)).map(|x| pair_mean(row, x)).collect()
+        });
+        let targets_h0 = targets[1].clone();
+        let mut out = RowResiduals::default();
+        for (band, targets) in targets.iter().enumerate().filter(|(_, targets)| !targets.is_empty()) {
+            let (rows, centre) = if band == 0 { (&lower, centre) } else { (&means, mean_centre + band - 1) };
+            let mut sums = vec![0; targets.len()];
+            row_sums(&rule(band), &rows.window(centre), (band == 2).then_some(&targets_h0[..]), &mut sums);
+            out[band] = difference(targets, &sums, parameters);
         }
-        let means = original_means(level.samples, y);
-        for half in 0..2.min(height - 2 * y) {
-            let sums = &mut sums[..width / 2];
-            let h0 = (half == 1).then(|| &level.targets[1].row(y)[..width / 2]);
-            row_sums(&rule(1 + half), &means.window((2 * y + half) as u32), 0, h0, sums);
-            out[1 + half] = difference(level.targets[1 + half].row(y), sums, parameters);
-        }
-        (y, out)
+        out
     };
     Sampled { rows: rows.par_iter().map(residuals).collect() }
+}
+
+/// Rows `y - 2` to `y + 3` of a grid, as far as it has them, each changed; and where among them row `y` is.
+fn rows_around(grid: &Grid<i32>, y: usize, change: impl Fn(&[i32]) -> Vec<i32>) -> (PaddedRows, usize) {
+    let (first, last) = (y.saturating_sub(2), (y + 4).min(grid.height()));
+    let mut rows = PaddedRows::default();
+    for row in first..last {
+        let changed = change(grid.row(row));
+        if row == first {
+            rows.reset(changed.len(), last - first);
+        }
+        rows.row_mut(row - first).copy_from_slice(&changed);
+        rows.pad(row - first);
+    }
+    (rows, y - first)
 }
 
 fn difference(targets: &[i32], sums: &[i32], parameters: &Parameters) -> Vec<i32> {
     let one = |(&t, &sum): (&i32, &i32)| t.wrapping_sub(prediction_from_sum(sum, parameters.scale));
     targets.iter().zip(sums).map(one).collect()
-}
-
-/// Row means of the original around quad row `y`.
-fn original_means(level: &Grid<i32>, y: usize) -> PaddedRows {
-    let (width, height) = (level.width(), level.height());
-    let (first, last) = ((2 * y).saturating_sub(2), (2 * y + 4).min(height));
-    let mut rows = PaddedRows::default();
-    rows.reset(width.div_ceil(2), first as u32, (last - first) as u32, height as u32);
-    for y in first..last {
-        let row = level.row(y);
-        for (x, mean) in rows.row_mut(y as u32).iter_mut().enumerate() {
-            *mean = row.get(2 * x + 1).map_or(row[2 * x], |&right| row_mean(row[2 * x], right));
-        }
-        rows.pad(y as u32);
-    }
-    rows
 }
 
 impl Sampled {
@@ -110,14 +105,25 @@ impl Sampled {
             let scale = 16.0 / quantiser.steps[band] as f32;
             residuals.iter().map(|r| f64::from((1.0 + r.unsigned_abs() as f32 * scale).log2())).sum()
         };
-        self.rows.iter().flat_map(|(_, bands)| bands.iter().enumerate()).map(band_cost).sum()
+        self.rows.iter().flat_map(|bands| bands.iter().enumerate()).map(band_cost).sum()
+    }
+
+    /// The residuals as decoders will have them.
+    pub fn quantised(&self, quantiser: &Quantiser) -> Sampled {
+        let one = |(band, residuals): (usize, &Vec<i32>)| {
+            let mut symbols = vec![0; residuals.len()];
+            quantise_row(quantiser, band, residuals, &mut symbols);
+            symbols.iter().map(|&s| quantiser.dequantise(band, s)).collect()
+        };
+        let row = |bands: &RowResiduals| std::array::from_fn(|band| one((band, &bands[band])));
+        Sampled { rows: self.rows.iter().map(row).collect() }
     }
 
     /// Factors by which these residuals follow those of the planes before (nearest first), by weighted least squares.
-    pub fn cross_factors(&self, before: &[&Bands], quantiser: &Quantiser) -> CrossPlane {
-        let quads = before.first().map_or(0, |b| b[0].data().len());
+    pub fn cross_factors(&self, before: &[&Sampled], quantiser: &Quantiser) -> CrossPlane {
         let mut cross = CrossPlane { count: before.len().min(MAX_CROSS), ..CrossPlane::default() };
-        if quads < LEAST_CROSS_QUADS {
+        let values: usize = self.rows.iter().flatten().map(Vec::len).sum();
+        if values < LEAST_CROSS_VALUES {
             return CrossPlane::default();
         }
         for band in 0..BANDS {
@@ -127,14 +133,14 @@ impl Sampled {
         if cross.factors == [[0; MAX_CROSS]; BANDS] { CrossPlane::default() } else { cross }
     }
 
-    fn fit(&self, band: usize, before: &[&Bands], step: f64) -> [f64; MAX_CROSS] {
+    fn fit(&self, band: usize, before: &[&Sampled], step: f64) -> [f64; MAX_CROSS] {
         let mut factors = [0.0; MAX_CROSS];
         for _ in 0..FIT_STEPS {
             // Normal equations of r = f0 x0 + f1 x1; the small diagonal keeps them solvable.
             let (mut xx, mut xr) = ([1e-3, 0.0, 1e-3], [0.0; 2]);
-            for (y, residuals) in &self.rows {
+            for (y, residuals) in self.rows.iter().enumerate() {
                 for (x, &r) in residuals[band].iter().enumerate() {
-                    let value = |i: usize| before.get(i).map_or(0.0, |b| f64::from(b[band].row(*y)[x]));
+                    let value = |i: usize| before.get(i).map_or(0.0, |b| f64::from(b.rows[y][band][x]));
                     let (r, x0, x1) = (f64::from(r), value(0), value(1));
                     let error = (r - factors[0] * x0 - factors[1] * x1).abs();
                     let weight = 1.0 / (error + 1.0 + 0.5 * step);

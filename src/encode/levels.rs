@@ -1,20 +1,21 @@
 //! All levels of a picture at given quantiser steps: the closed loop from the root up to full size.
 
-use super::choose::{self, Level as Original};
+use std::ops::Range;
+
+use super::choose::{self, Level as Original, Sampled};
 use super::options::EncodeOptions;
 use super::pyramid::Pyramid;
-use super::tiles::encode_level;
+use super::tiles::{PlaneCoder, encode_level};
 use crate::container::write::{GroupChunks, Parts};
 use crate::container::{Header, LevelParams};
 use crate::control::Control;
 use crate::entropy::{BANDS, TileModel};
 use crate::error::Result;
-use crate::geom::{Level, Size};
+use crate::geom::Level;
 use crate::grid::Grid;
 use crate::image::{Image, PlaneKind};
 use crate::residual::{CrossPlane, MAX_STEP, Quantiser, UNIT_STEP};
 use crate::upsample::cpu::Parameters;
-use crate::upsample::encode::{Analysed, Bands, analyse, targets};
 use crate::upsample::{Predictor, Scale};
 
 /// Steps of Co and Cg relative to Y, from the norms of the inverse transform's columns.
@@ -41,18 +42,14 @@ pub fn encode_levels(
         // Three quarters of all samples are in level 0, and so on down.
         control.step(0.25f32.powi(level as i32 + 1))?;
         for group in &pyramid.structure.groups {
-            let mut planes: Vec<(LevelParams, Vec<bytes::Bytes>, Bands)> = Vec::new();
-            for plane in group.clone() {
-                let place = pyramid.colour_place(plane).unwrap_or(0);
-                let before: Vec<&Bands> = planes[planes.len() - place..].iter().rev().map(|p| &p.2).collect();
-                let (params, chunks, analysed) = coder.level(level as Level, plane, &lower[plane], &before);
-                lower[plane] = analysed.samples;
-                planes.push((params, chunks, analysed.residuals));
-            }
-            let tiles = planes[0].1.len();
-            let by_tile = (0..tiles).flat_map(|t| planes.iter().map(move |p| p.1[t].clone())).collect();
-            chunks[level].push(by_tile);
-            header.params[level].extend(planes.into_iter().map(|p| p.0));
+            let coders = coder.plane_coders(level as Level, group.clone(), &lower);
+            let original: Vec<&Grid<i32>> = group.clone().map(|p| &pyramid.planes[p][level]).collect();
+            let above: Vec<&Grid<i32>> = lower[group.clone()].iter().collect();
+            let coded = encode_level(&original, &above, &coders, options.tile_log2);
+            chunks[level].push(coded.chunks);
+            let params = coders.iter().zip(coded.models).map(|(c, model)| level_params(&c.parameters, model));
+            header.params[level].extend(params);
+            lower.splice(group.clone(), coded.samples);
         }
     }
     control.step(1.0)?;
@@ -67,40 +64,36 @@ struct Coder<'a> {
 }
 
 impl Coder<'_> {
-    fn level(
-        &self,
-        level: Level,
-        plane: usize,
-        lower: &Grid<i32>,
-        before: &[&Bands],
-    ) -> (LevelParams, Vec<bytes::Bytes>, Analysed) {
-        let samples = &self.pyramid.planes[plane][usize::from(level)];
-        let size = Size::new(samples.width() as u32, samples.height() as u32);
-        let targets = targets(samples);
-        let info = &self.image.planes[plane].info;
-        let chroma = self.pyramid.colour_place(plane).unwrap_or(0) > 0
-            || matches!(info.kind, PlaneKind::ChromaBlue | PlaneKind::ChromaRed);
-        let bits = u32::from(info.depth) + self.pyramid.fraction_bits;
-        let mut parameters = Parameters {
-            predictor: Predictor::None,
-            set: usize::from(chroma) * 2 + usize::from(level > 0),
-            scale: Scale::for_bits(bits),
-            quantiser: self.quantiser(level, plane),
-            cross: CrossPlane::default(),
-        };
-        let original = Original { samples, targets: &targets, lower };
-        let (predictor, sampled) =
-            choose::predictor(&original, self.options.profile.predictors(level), &parameters);
-        parameters.predictor = predictor;
-        if !before.is_empty() {
-            parameters.cross = sampled.cross_factors(before, &parameters.quantiser);
+    /// How the planes of a group are coded in a level.
+    fn plane_coders(&self, level: Level, group: Range<usize>, lower: &[Grid<i32>]) -> Vec<PlaneCoder> {
+        let mut coders = Vec::new();
+        let mut sampled: Vec<Sampled> = Vec::new();
+        for plane in group {
+            let info = &self.image.planes[plane].info;
+            let place = self.pyramid.colour_place(plane).unwrap_or(0);
+            let chroma = place > 0 || matches!(info.kind, PlaneKind::ChromaBlue | PlaneKind::ChromaRed);
+            let bits = u32::from(info.depth) + self.pyramid.fraction_bits;
+            let mut parameters = Parameters {
+                predictor: Predictor::None,
+                set: usize::from(chroma) * 2 + usize::from(level > 0),
+                scale: Scale::for_bits(bits),
+                quantiser: self.quantiser(level, plane),
+                cross: CrossPlane::default(),
+            };
+            let samples = &self.pyramid.planes[plane][usize::from(level)];
+            let original = Original { samples, lower: &lower[plane] };
+            let candidates = self.options.profile.predictors(level);
+            let (predictor, residuals) = choose::predictor(&original, candidates, &parameters);
+            parameters.predictor = predictor;
+            let before: Vec<&Sampled> = sampled[sampled.len() - place..].iter().rev().collect();
+            if place > 0 {
+                parameters.cross = residuals.cross_factors(&before, &parameters.quantiser);
+            }
+            sampled.push(residuals.quantised(&parameters.quantiser));
+            let skewed = self.step.is_none() && predictor != Predictor::None;
+            coders.push(PlaneCoder { parameters, set: usize::from(chroma), deep: bits > 16, skewed });
         }
-        let before = &before[..parameters.cross.count];
-        let analysed = analyse(&targets, size, lower, before, &parameters);
-        let skewed = self.step.is_none() && predictor != Predictor::None;
-        let coder = (usize::from(chroma), bits > 16, skewed);
-        let (model, chunks) = encode_level(&analysed.symbols, size, self.options.tile_log2, coder);
-        (level_params(&parameters, model), chunks, analysed)
+        coders
     }
 
     fn quantiser(&self, level: Level, plane: usize) -> Quantiser {

@@ -38,6 +38,16 @@ impl TileShape {
         }
     }
 
+    /// Columns of samples.
+    pub fn width(&self) -> usize {
+        self.columns + self.h_columns
+    }
+
+    /// Rows of samples.
+    pub fn height(&self) -> usize {
+        self.rows + self.v_rows
+    }
+
     /// Quads of the tile.
     pub fn quads(&self) -> usize {
         self.columns * self.rows

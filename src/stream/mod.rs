@@ -31,6 +31,31 @@ pub trait AsyncSource {
     fn read(&self, ranges: &[Range<u64>]) -> impl Future<Output = io::Result<Vec<Bytes>>>;
 }
 
+/// What a source gave for some ranges, if it kept its promise: as many as asked for, and none longer.
+pub(crate) fn as_promised(ranges: &[Range<u64>], bytes: Vec<Bytes>) -> io::Result<Vec<Bytes>> {
+    let longer = |(range, bytes): (&Range<u64>, &Bytes)| range.start + bytes.len() as u64 > range.end;
+    if bytes.len() != ranges.len() || ranges.iter().zip(&bytes).any(longer) {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "the source gave other ranges than asked for",
+        ));
+    }
+    Ok(bytes)
+}
+
+/// Where a source ends that has nothing at `before`: a read behind the end tells no more than that.
+pub(crate) fn find_end<S: Source + ?Sized>(source: &S, before: u64) -> u64 {
+    let (mut there, mut missing) = (0, before);
+    while there < missing {
+        let middle = there + (missing - there) / 2;
+        match source.read(std::slice::from_ref(&(middle..middle + 1))) {
+            Ok(bytes) if bytes.iter().all(Bytes::is_empty) => missing = middle,
+            _ => there = middle + 1,
+        }
+    }
+    there
+}
+
 /// A file that is in memory already. Reading it copies nothing.
 #[derive(Clone, Debug)]
 pub struct MemorySource(Bytes);

@@ -1,47 +1,13 @@
 //! The reference of upsampling: one sample after the other, every window gathered anew. `fast.rs` is for speed.
 
 use super::{
-    Coefficients, INNER, NEIGHBOURS, Predictor, Scale, child_rect, class_of, flips_sign, has_band,
-    mean_quads, mean_rect, prediction_from_sum, row_means, row_samples,
+    Coefficients, INNER, NEIGHBOURS, Predictor, Scale, class_of, flips_sign, prediction_from_sum, row_means,
+    row_samples,
 };
 use crate::container::{Header, LevelParams};
-use crate::entropy::BANDS;
-use crate::geom::{Rect, Size};
+use crate::entropy::{Place, Symbols, TileShape};
 use crate::grid::Grid;
 use crate::residual::{CrossPlane, MAX_CROSS, Quantiser};
-
-/// A grid that holds the part `rect` of a plane of size `size`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
-    /// Which part.
-    pub rect: Rect,
-    /// Size of the whole.
-    pub size: Size,
-    /// Its values.
-    pub grid: Grid<i32>,
-}
-
-impl Part {
-    /// All zero.
-    pub fn new(rect: Rect, size: Size) -> Self {
-        Part { rect, size, grid: Grid::new(rect.width as usize, rect.height as usize) }
-    }
-
-    /// The value at (`x`, `y`) of the whole; outside of the whole its edges repeat.
-    ///
-    /// # Panics
-    /// If that place is not in the part.
-    pub fn at(&self, x: i64, y: i64) -> i32 {
-        let x = x.clamp(0, i64::from(self.size.width) - 1) - i64::from(self.rect.x);
-        let y = y.clamp(0, i64::from(self.size.height) - 1) - i64::from(self.rect.y);
-        self.grid.at(x as usize, y as usize)
-    }
-
-    /// Sets the value at (`x`, `y`) of the whole.
-    pub fn set(&mut self, x: u32, y: u32, value: i32) {
-        self.grid.set((x - self.rect.x) as usize, (y - self.rect.y) as usize, value);
-    }
-}
 
 /// How one level of one plane is rebuilt.
 #[derive(Clone, Copy, Debug)]
@@ -71,74 +37,63 @@ impl Parameters {
     }
 }
 
-/// One level of one plane, rebuilt.
-pub struct Rebuilt {
-    /// The samples.
-    pub samples: Part,
-    /// The residuals of the bands, for the planes that follow.
-    pub residuals: [Part; BANDS],
-}
-
-/// Rebuilds the samples of `quads` in a level of size `level` from the level above it and its symbols, which must
-/// cover [`mean_quads`] of them. `before` are the residuals of the planes before, nearest first.
+/// Rebuilds the samples of a tile from the samples of the level above that it covers and its symbols. `before` are the
+/// residuals of the planes before, nearest first. Gives the samples, and the residuals for the planes that follow.
 pub fn rebuild(
-    level: Size,
-    quads: Rect,
-    lower: &Part,
-    symbols: &[Part; BANDS],
-    before: &[&[Part; BANDS]],
+    shape: &TileShape,
+    lower: &Grid<i32>,
+    symbols: &Symbols,
+    before: &[&Symbols],
     parameters: &Parameters,
-) -> Rebuilt {
-    let all = level.at_level(1);
-    let mean_quads = mean_quads(quads, all);
-    let mut residuals = symbols.clone();
-    let mut value = |band: usize, x: u32, y: u32, window: &Window, h0: i32| {
-        let sum = window.sum(parameters, band, h0);
-        let residual = actual_residual(symbols[band].at(x.into(), y.into()), band, sum, parameters);
-        residuals[band].set(x, y, residual);
+) -> (Grid<i32>, Symbols) {
+    let mut residuals = Symbols::new(shape);
+    let mut value = |place: Place, window: &Window, h0: i32| {
+        let sum = window.sum(parameters, place.band, h0);
+        let residual = actual_residual(symbols.at(place), place.band, sum, parameters);
+        residuals.set(place, residual);
         let mut others = [0; MAX_CROSS];
-        others.iter_mut().zip(before).for_each(|(o, b)| *o = b[band].at(x.into(), y.into()));
-        let shift = parameters.scale.sample_shift;
+        others.iter_mut().zip(before).for_each(|(other, plane)| *other = plane.at(place));
         prediction_from_sum(sum, parameters.scale)
-            .wrapping_add(parameters.cross.predict(band, others, shift))
+            .wrapping_add(parameters.cross.predict(place.band, others, parameters.scale.sample_shift))
             .wrapping_add(residual)
     };
 
-    let mut means = Part::new(mean_rect(mean_quads, level), Size { width: all.width, height: level.height });
-    for y in mean_quads.y..mean_quads.bottom() {
-        for x in mean_quads.x..mean_quads.right() {
-            let mean = lower.at(x.into(), y.into());
-            if has_band(0, (x, y), level) {
-                let v = value(0, x, y, &Window::at(lower, x, y), 0);
-                let (upper, below) = row_means(mean, v);
-                means.set(x, 2 * y, upper);
-                means.set(x, 2 * y + 1, below);
-            } else {
-                means.set(x, 2 * y, mean);
+    // The row means, two to a quad where it has a lower half.
+    let mut means = Grid::new(shape.columns, shape.height());
+    for row in 0..shape.rows {
+        for column in 0..shape.columns {
+            let mean = lower.at(column, row);
+            if row >= shape.v_rows {
+                means.set(column, 2 * row, mean);
+                continue;
             }
+            let v = value(Place { band: 0, row, column }, &Window::at(lower, column, row), 0);
+            let (upper, below) = row_means(mean, v);
+            means.set(column, 2 * row, upper);
+            means.set(column, 2 * row + 1, below);
         }
     }
 
-    let mut samples = Part::new(child_rect(quads, level), level);
-    for y in quads.y..quads.bottom() {
-        for x in quads.x..quads.right() {
+    let mut samples = Grid::new(shape.width(), shape.height());
+    for row in 0..shape.rows {
+        for column in 0..shape.columns {
             let mut h0 = 0;
-            for half in 0..if has_band(0, (x, y), level) { 2 } else { 1 } {
-                let row = 2 * y + half;
-                let mean = means.at(x.into(), row.into());
-                if !has_band(1, (x, y), level) {
-                    samples.set(2 * x, row, mean);
+            for half in 0..if row < shape.v_rows { 2 } else { 1 } {
+                let y = 2 * row + half;
+                let mean = means.at(column, y);
+                if column >= shape.h_columns {
+                    samples.set(2 * column, y, mean);
                     continue;
                 }
-                let h = value(1 + half as usize, x, y, &Window::at(&means, x, row), h0);
-                h0 = h;
+                let h = value(Place { band: 1 + half, row, column }, &Window::at(&means, column, y), h0);
                 let (left, right) = row_samples(mean, h);
-                samples.set(2 * x, row, left);
-                samples.set(2 * x + 1, row, right);
+                samples.set(2 * column, y, left);
+                samples.set(2 * column + 1, y, right);
+                h0 = h;
             }
         }
     }
-    Rebuilt { samples, residuals }
+    (samples, residuals)
 }
 
 /// Undoes quantisation and the sign rule, which only lossless bands with a predictor have.
@@ -148,19 +103,19 @@ fn actual_residual(symbol: i32, band: usize, sum: i32, p: &Parameters) -> i32 {
     if flipped { residual.wrapping_neg() } else { residual }
 }
 
-/// Differences of a 5 × 5 window to its centre.
+/// Differences of a 5 × 5 window to its centre. Outside of the tile its edges repeat.
 struct Window {
     differences: [i32; NEIGHBOURS],
 }
 
 impl Window {
-    fn at(part: &Part, x: u32, y: u32) -> Self {
-        let centre = part.at(x.into(), y.into());
+    fn at(tile: &Grid<i32>, x: usize, y: usize) -> Self {
+        let centre = tile.at(x, y);
         let mut differences = [0; NEIGHBOURS];
         let places =
             (-2..=2).flat_map(|dy| (-2..=2).map(move |dx| (dx, dy))).filter(|&place| place != (0, 0));
         for (difference, (dx, dy)) in differences.iter_mut().zip(places) {
-            *difference = part.at(i64::from(x) + dx, i64::from(y) + dy).wrapping_sub(centre);
+            *difference = tile.clamped(x as isize + dx, y as isize + dy).wrapping_sub(centre);
         }
         Window { differences }
     }

@@ -1,14 +1,14 @@
 //! The inverse of upsampling: a level taken apart into the level above it and residuals.
 
+use rayon::prelude::*;
+
+use super::cpu::Parameters;
 use super::rows::{PaddedRows, Rule, row_sums};
 use super::{Predictor, flips_sign, prediction_from_sum, quad_mean, row_mean, row_means, row_samples};
-use crate::entropy::BANDS;
-use crate::geom::Size;
+use crate::entropy::{Symbols, TileShape};
 use crate::grid::Grid;
 use crate::residual::MAX_CROSS;
 use crate::residual::encode::quantise_row;
-use crate::upsample::cpu::{Parameters, Part};
-use rayon::prelude::*;
 
 /// The level above.
 pub fn lower_level(level: &Grid<i32>) -> Grid<i32> {
@@ -17,189 +17,141 @@ pub fn lower_level(level: &Grid<i32>) -> Grid<i32> {
     let columns = out.width();
     out.data_mut().par_chunks_mut(columns).enumerate().for_each(|(y, out)| {
         let upper = level.row(2 * y);
-        let lower = if 2 * y + 1 < height { level.row(2 * y + 1) } else { upper };
+        let lower = (2 * y + 1 < height).then(|| level.row(2 * y + 1));
         for (x, out) in out.iter_mut().enumerate() {
-            let mean = |row: &[i32]| {
-                if 2 * x + 1 < width { row_mean(row[2 * x], row[2 * x + 1]) } else { row[2 * x] }
-            };
-            *out = if 2 * y + 1 < height { quad_mean(mean(upper), mean(lower)) } else { mean(upper) };
+            let above = pair_mean(upper, x);
+            *out = lower.map_or(above, |lower| quad_mean(above, pair_mean(lower, x)));
         }
     });
     out
 }
 
-/// A band of a level, as wide and high as the level's quads.
-pub type Bands = [Grid<i32>; BANDS];
-
-/// What V, H0 and H1 are in the original; zero where a quad has no such band.
-pub fn targets(level: &Grid<i32>) -> Bands {
-    let (width, height) = (level.width(), level.height());
-    let (columns, rows) = (width.div_ceil(2), height.div_ceil(2));
-    let [mut v, mut h0, mut h1] = std::array::from_fn(|_| Grid::new(columns, rows));
-    let rows = v.data_mut().par_chunks_mut(columns).zip(h0.data_mut().par_chunks_mut(columns));
-    rows.zip(h1.data_mut().par_chunks_mut(columns)).enumerate().for_each(|(y, ((v, h0), h1))| {
-        let (upper, lower) = (level.row(2 * y), (2 * y + 1 < height).then(|| level.row(2 * y + 1)));
-        for x in 0..columns {
-            let pair = |row: &[i32]| (row[2 * x], row.get(2 * x + 1).copied().unwrap_or(row[2 * x]));
-            let (a, b) = pair(upper);
-            h0[x] = a.wrapping_sub(b);
-            if let Some(lower) = lower {
-                let (c, d) = pair(lower);
-                h1[x] = c.wrapping_sub(d);
-                v[x] = row_mean(a, b).wrapping_sub(row_mean(c, d));
-            }
-        }
-    });
-    [v, h0, h1]
+/// The mean of the pair of samples in column `x` of quads; of the one sample where there is no other.
+pub fn pair_mean(row: &[i32], x: usize) -> i32 {
+    row.get(2 * x + 1).map_or(row[2 * x], |&right| row_mean(row[2 * x], right))
 }
 
-/// A level of a plane, analysed.
+/// What V, H0 and H1 are in rows of the original; `lower` is missing in the last row of an odd height.
+pub fn row_targets(upper: &[i32], lower: Option<&[i32]>) -> [Vec<i32>; 3] {
+    let columns = upper.len().div_ceil(2);
+    let differences = |row: &[i32]| row.chunks_exact(2).map(|p| p[0].wrapping_sub(p[1])).collect();
+    let Some(lower) = lower else { return [vec![], differences(upper), vec![]] };
+    let v = (0..columns).map(|x| pair_mean(upper, x).wrapping_sub(pair_mean(lower, x))).collect();
+    [v, differences(upper), differences(lower)]
+}
+
+/// A tile of a plane, analysed.
 pub struct Analysed {
     /// What is coded.
-    pub symbols: Bands,
-    /// What decoders will make of the level.
+    pub symbols: Symbols,
+    /// What decoders will make of the tile.
     pub samples: Grid<i32>,
     /// The residuals as decoders will have them.
-    pub residuals: Bands,
+    pub residuals: Symbols,
 }
 
-/// Predicts, quantises and rebuilds a level from what decoders have of the level above.
+/// Predicts, quantises and rebuilds a tile of the original from what decoders have of the level above.
 pub fn analyse(
-    targets: &Bands,
-    size: Size,
+    original: &Grid<i32>,
+    shape: &TileShape,
     lower: &Grid<i32>,
-    before: &[&Bands],
+    before: &[&Symbols],
     parameters: &Parameters,
 ) -> Analysed {
-    let (columns, rows) = (lower.width(), lower.height());
-    let (width, height) = (size.width as usize, size.height as usize);
-    let coder = BandCoder { parameters, before };
-    let lower_rows = padded(lower);
-
-    // V first: all it takes is the level above.
-    let mut symbols: Bands = std::array::from_fn(|_| Grid::new(columns, rows));
-    let mut residuals = symbols.clone();
-    let mut means = Grid::new(columns, height);
-    let [symbols_v, symbols_h0, symbols_h1] = &mut symbols;
-    let [residuals_v, residuals_h0, residuals_h1] = &mut residuals;
-    means
-        .data_mut()
-        .par_chunks_mut(2 * columns)
-        .zip(symbols_v.data_mut().par_chunks_mut(columns))
-        .zip(residuals_v.data_mut().par_chunks_mut(columns))
-        .enumerate()
-        .for_each(|(y, ((means, symbols), residuals))| {
-            let (upper, below) = means.split_at_mut(columns);
-            upper.copy_from_slice(lower.row(y));
-            if below.is_empty() {
-                return;
+    let mut coder =
+        Coder { parameters, before, symbols: Symbols::new(shape), residuals: Symbols::new(shape) };
+    let targets: Vec<[Vec<i32>; 3]> = (0..shape.rows)
+        .map(|row| {
+            row_targets(original.row(2 * row), (row < shape.v_rows).then(|| original.row(2 * row + 1)))
+        })
+        .collect();
+    let mut lower_rows = PaddedRows::default();
+    lower_rows.fill_from(lower);
+    let mut means = Grid::new(shape.columns, shape.height());
+    for (row, targets) in targets.iter().enumerate() {
+        means.row_mut(2 * row).copy_from_slice(lower.row(row));
+        if row < shape.v_rows {
+            let v = coder.code(0, row, &lower_rows, row, None, &targets[0]);
+            for (x, &v) in v.iter().enumerate() {
+                let (upper, below) = row_means(lower.at(x, row), v);
+                means.set(x, 2 * row, upper);
+                means.set(x, 2 * row + 1, below);
             }
-            let mut line = Line { target: targets[0].row(y), symbols, residuals, values: vec![0; columns] };
-            coder.code(0, y, &lower_rows, y as u32, None, &mut line);
-            for ((upper, below), &v) in upper.iter_mut().zip(below).zip(&line.values) {
-                (*upper, *below) = row_means(*upper, v);
-            }
-        });
-
-    let means = padded(&means);
-    let pairs = width / 2;
-    let mut samples = Grid::new(width, height);
-    samples
-        .data_mut()
-        .par_chunks_mut(2 * width)
-        .zip(symbols_h0.data_mut().par_chunks_mut(columns).zip(symbols_h1.data_mut().par_chunks_mut(columns)))
-        .zip(
-            residuals_h0
-                .data_mut()
-                .par_chunks_mut(columns)
-                .zip(residuals_h1.data_mut().par_chunks_mut(columns)),
-        )
-        .enumerate()
-        .for_each(|(y, ((samples, (symbols0, symbols1)), (residuals0, residuals1)))| {
-            let mut h0 = Vec::new();
-            let bands = [(symbols0, residuals0), (symbols1, residuals1)];
-            for (half, (out, (symbols, residuals))) in samples.chunks_mut(width).zip(bands).enumerate() {
-                let row = (2 * y + half) as u32;
-                let mut line = Line {
-                    target: &targets[1 + half].row(y)[..pairs],
-                    symbols: &mut symbols[..pairs],
-                    residuals: &mut residuals[..pairs],
-                    values: vec![0; pairs],
-                };
-                coder.code(1 + half, y, &means, row, (half == 1).then_some(&h0), &mut line);
-                for ((out, &mean), &h) in out.chunks_exact_mut(2).zip(means.row(row)).zip(&line.values) {
-                    (out[0], out[1]) = row_samples(mean, h);
-                }
-                if width % 2 == 1 {
-                    out[width - 1] = means.row(row)[columns - 1];
-                }
-                h0 = line.values;
-            }
-        });
-    Analysed { symbols, samples, residuals }
+        }
+    }
+    let mut mean_rows = PaddedRows::default();
+    mean_rows.fill_from(&means);
+    let mut samples = Grid::new(shape.width(), shape.height());
+    for (row, targets) in targets.iter().enumerate() {
+        let h0 = coder.code(1, row, &mean_rows, 2 * row, None, &targets[1]);
+        put_samples(means.row(2 * row), &h0, samples.row_mut(2 * row));
+        if row < shape.v_rows {
+            let h1 = coder.code(2, row, &mean_rows, 2 * row + 1, Some(&h0), &targets[2]);
+            put_samples(means.row(2 * row + 1), &h1, samples.row_mut(2 * row + 1));
+        }
+    }
+    Analysed { symbols: coder.symbols, samples, residuals: coder.residuals }
 }
 
-fn padded(grid: &Grid<i32>) -> PaddedRows {
-    let size = Size::new(grid.width() as u32, grid.height() as u32);
-    let part = Part { rect: size.rect(), size, grid: grid.clone() };
-    let mut rows = PaddedRows::default();
-    rows.fill_from(&part, 0, 0..size.height, grid.width());
-    rows
+fn put_samples(means: &[i32], h: &[i32], out: &mut [i32]) {
+    for (x, out) in out.chunks_mut(2).enumerate() {
+        match out {
+            [left, right] => (*left, *right) = row_samples(means[x], h[x]),
+            [last] => *last = means[x],
+            _ => {}
+        }
+    }
 }
 
-/// One row of one band.
-struct Line<'a> {
-    target: &'a [i32],
-    symbols: &'a mut [i32],
-    residuals: &'a mut [i32],
-    /// The band's values as decoders will have them.
-    values: Vec<i32>,
-}
-
-struct BandCoder<'a> {
+struct Coder<'a> {
     parameters: &'a Parameters,
-    before: &'a [&'a Bands],
+    before: &'a [&'a Symbols],
+    symbols: Symbols,
+    residuals: Symbols,
 }
 
-impl BandCoder<'_> {
+impl Coder<'_> {
+    /// Codes a row of a band; gives its values as decoders will have them.
     fn code(
-        &self,
+        &mut self,
         band: usize,
-        y: usize,
+        row: usize,
         rows: &PaddedRows,
-        row: u32,
-        h0: Option<&Vec<i32>>,
-        line: &mut Line,
-    ) {
+        centre: usize,
+        h0: Option<&[i32]>,
+        targets: &[i32],
+    ) -> Vec<i32> {
         let p = self.parameters;
         let rule = Rule { predictor: p.predictor, set: p.set, band, scale: p.scale };
-        let sums = &mut line.values;
-        row_sums(&rule, &rows.window(row), 0, h0.map(Vec::as_slice), sums);
-        let before: [&[i32]; MAX_CROSS] =
-            std::array::from_fn(|i| self.before.get(i).map_or(&[][..], |b| b[band].row(y)));
+        let mut sums = vec![0; targets.len()];
+        row_sums(&rule, &rows.window(centre), h0, &mut sums);
+        let others: [&[i32]; MAX_CROSS] =
+            std::array::from_fn(|i| self.before.get(i).map_or(&[][..], |plane| plane.row(band, row)));
         let prediction = |x: usize, sum: i32| {
-            let others = before.map(|row| row.get(x).copied().unwrap_or(0));
+            let others = others.map(|row| row.get(x).copied().unwrap_or(0));
             prediction_from_sum(sum, p.scale).wrapping_add(p.cross.predict(
                 band,
                 others,
                 p.scale.sample_shift,
             ))
         };
-        for (x, (&target, &sum)) in line.target.iter().zip(sums.iter()).enumerate() {
-            line.residuals[x] = target.wrapping_sub(prediction(x, sum));
+        let residuals = &mut self.residuals.row_mut(band, row)[..targets.len()];
+        for (x, (residual, &target)) in residuals.iter_mut().zip(targets).enumerate() {
+            *residual = target.wrapping_sub(prediction(x, sums[x]));
         }
+        let symbols = &mut self.symbols.row_mut(band, row)[..targets.len()];
         if p.quantiser.is_lossless(band) {
             let flips = p.predictor != Predictor::None;
-            for ((symbol, &r), &sum) in line.symbols.iter_mut().zip(line.residuals.iter()).zip(sums.iter()) {
-                *symbol = if flips && flips_sign(sum) { r.wrapping_neg() } else { r };
+            for ((symbol, &residual), &sum) in symbols.iter_mut().zip(residuals.iter()).zip(&sums) {
+                *symbol = if flips && flips_sign(sum) { residual.wrapping_neg() } else { residual };
             }
-            sums.copy_from_slice(line.target);
-            return;
+            return targets.to_vec();
         }
-        quantise_row(&p.quantiser, band, line.residuals, line.symbols);
-        for (x, sum) in sums.iter_mut().enumerate() {
-            line.residuals[x] = p.quantiser.dequantise(band, line.symbols[x]);
-            *sum = prediction(x, *sum).wrapping_add(line.residuals[x]);
+        quantise_row(&p.quantiser, band, residuals, symbols);
+        for (x, (residual, &symbol)) in residuals.iter_mut().zip(symbols.iter()).enumerate() {
+            *residual = p.quantiser.dequantise(band, symbol);
+            sums[x] = prediction(x, sums[x]).wrapping_add(*residual);
         }
+        sums
     }
 }

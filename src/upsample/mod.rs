@@ -3,19 +3,16 @@
 //! A quad `a b / c d` of level k becomes the mean `A` kept in level k + 1, the difference `V` of its two row means and
 //! the differences `H0 = a - b`, `H1 = c - d` inside its rows. V is predicted from a 5 × 5 window of level k + 1, H0
 //! and H1 from one of the row means, which are known once V is.
+//!
+//! Windows end at the edge of the tile: a tile depends on the samples it covers in the level above and on nothing
+//! beside it. So a region takes one tile a level where it lies within one, tiles can be rebuilt in any order, and a whole
+//! branch of the pyramid without waiting for its neighbours. It costs 0.1 % of the bytes (docs/tiles.md).
 
 pub mod cpu;
 pub mod encode;
 pub mod fast;
 pub mod rows;
 mod tables;
-
-use crate::geom::{Rect, Size};
-
-/// Columns (and rows, one in quads) around a quad whose V its H0 and H1 depend on: the window of row means.
-pub const MEAN_BORDER: (u32, u32) = (2, 1);
-/// Columns and rows of level k + 1 around a quad that its V depends on.
-pub const WINDOW_BORDER: (u32, u32) = (2, 2);
 
 /// Sets of coefficients: luma-like for level 0 and above, chroma-like for level 0 and above.
 pub const SETS: usize = 4;
@@ -64,31 +61,6 @@ impl Predictor {
             Predictor::Classed => &tables::CLASSED[set][band][class],
         }
     }
-}
-
-/// Quads of a level whose V is needed to rebuild the samples of `quads`, in a plane with `all` quads.
-pub fn mean_quads(quads: Rect, all: Size) -> Rect {
-    quads.grow(MEAN_BORDER.0, MEAN_BORDER.1, all)
-}
-
-/// The samples of level k + 1 that are needed to rebuild the samples of `quads` of level k.
-pub fn lower_rect(quads: Rect, all: Size) -> Rect {
-    mean_quads(quads, all).grow(WINDOW_BORDER.0, WINDOW_BORDER.1, all)
-}
-
-/// The samples of a level of size `level` that lie in `quads`.
-pub fn child_rect(quads: Rect, level: Size) -> Rect {
-    let (x, y) = (quads.x * 2, quads.y * 2);
-    // The last quad may lack its right or lower half.
-    let right = (u64::from(quads.right()) * 2).min(level.width.into()) as u32;
-    let bottom = (u64::from(quads.bottom()) * 2).min(level.height.into()) as u32;
-    Rect { x, y, width: right - x, height: bottom - y }
-}
-
-/// The row means of `quads`: as wide as the quads, as high as the level's samples.
-pub fn mean_rect(quads: Rect, level: Size) -> Rect {
-    let samples = child_rect(quads, level);
-    Rect { x: quads.x, width: quads.width, ..samples }
 }
 
 /// The mean that one row of a quad contributes, rounded down, without overflow.
@@ -160,10 +132,3 @@ const ACTIVITY_CAP: u32 = 16_383;
 
 /// Where the inner 3 × 3 lies among the neighbours of a 5 × 5 window.
 pub const INNER: [usize; 8] = [6, 7, 8, 11, 12, 15, 16, 17];
-
-/// Bands of a quad by which halves it has: V needs a lower half, H0 a right one, H1 both.
-pub fn has_band(band: usize, quad: (u32, u32), level: Size) -> bool {
-    let (right, lower) =
-        (2 * quad.0 as u64 + 1 < level.width.into(), 2 * quad.1 as u64 + 1 < level.height.into());
-    [lower, right, right && lower][band]
-}

@@ -2,11 +2,11 @@
 
 use std::sync::LazyLock;
 
-use super::cpu::Part;
 use super::{
     ACTIVITY_CAP, CLASSES, Coefficients, INNER, NEIGHBOURS, Predictor, SETS, Scale, class_from_sums, class_of,
 };
 use crate::entropy::BANDS;
+use crate::grid::Grid;
 use crate::simd::vectorised;
 
 /// Columns around a window's centre.
@@ -16,66 +16,59 @@ const BLOCK: usize = 16;
 /// Columns that a window of 5 is rounded up to, so that its rows are whole vectors.
 const WIDE: usize = 8;
 
-/// Rows of a plane with [`PAD`] more columns on both sides (edges repeat) and room for whole blocks.
+/// Rows of a tile with [`PAD`] more columns on both sides (edges repeat) and room for whole blocks.
 #[derive(Clone, Debug, Default)]
 pub struct PaddedRows {
     columns: usize,
+    rows: usize,
     stride: usize,
-    /// Which row of the plane the first row here is.
-    first: u32,
-    /// Rows of the whole plane.
-    plane_rows: u32,
     data: Vec<i32>,
 }
 
 impl PaddedRows {
-    /// Room for rows `first..first + rows` of a plane of `plane_rows` rows. Reuses memory.
-    pub fn reset(&mut self, columns: usize, first: u32, rows: u32, plane_rows: u32) {
+    /// Room for so many rows.
+    pub fn reset(&mut self, columns: usize, rows: usize) {
         self.columns = columns;
+        self.rows = rows;
         self.stride = columns.next_multiple_of(BLOCK) + 2 * PAD + WIDE;
-        (self.first, self.plane_rows) = (first, plane_rows);
         self.data.clear();
-        self.data.resize(self.stride * rows as usize, 0);
+        self.data.resize(self.stride * rows, 0);
     }
 
     /// The columns of a row, to fill; then call [`Self::pad`].
-    pub fn row_mut(&mut self, y: u32) -> &mut [i32] {
-        let start = (y - self.first) as usize * self.stride + PAD;
-        &mut self.data[start..start + self.columns]
+    pub fn row_mut(&mut self, y: usize) -> &mut [i32] {
+        &mut self.data[y * self.stride + PAD..][..self.columns]
     }
 
     /// The columns of a row.
-    pub fn row(&self, y: u32) -> &[i32] {
-        &self.data[(y - self.first) as usize * self.stride + PAD..][..self.columns]
+    pub fn row(&self, y: usize) -> &[i32] {
+        &self.data[y * self.stride + PAD..][..self.columns]
     }
 
     /// Repeats a row's edges outwards.
-    pub fn pad(&mut self, y: u32) {
+    pub fn pad(&mut self, y: usize) {
         let columns = self.columns;
-        let row = &mut self.data[(y - self.first) as usize * self.stride..][..columns + 2 * PAD];
+        let row = &mut self.data[y * self.stride..][..columns + 2 * PAD];
         let (left, right) = (row[PAD], row[PAD + columns - 1]);
         row[..PAD].fill(left);
         row[PAD + columns..].fill(right);
     }
 
-    /// Copies columns `x..x + columns` of the rows that `part` has of those wanted.
-    pub fn fill_from(&mut self, part: &Part, x: u32, y: std::ops::Range<u32>, columns: usize) {
-        self.reset(columns, y.start, y.end - y.start, part.size.height);
-        let from = (x - part.rect.x) as usize;
-        for row in y {
-            let source = part.grid.row((row - part.rect.y) as usize);
-            self.row_mut(row).copy_from_slice(&source[from..from + columns]);
-            self.pad(row);
+    /// Copies a grid.
+    pub fn fill_from(&mut self, grid: &Grid<i32>) {
+        self.reset(grid.width(), grid.height());
+        for y in 0..grid.height() {
+            self.row_mut(y).copy_from_slice(grid.row(y));
+            self.pad(y);
         }
     }
 
-    /// The five rows around row `y`, from [`PAD`] columns left of the first column on. Outside the plane its edge rows
+    /// The five rows around row `y`, from [`PAD`] columns left of the first column on. Outside the tile its edge rows
     /// repeat.
-    pub fn window(&self, y: u32) -> Window<'_> {
+    pub fn window(&self, y: usize) -> Window<'_> {
         std::array::from_fn(|i| {
-            let row =
-                (i64::from(y) + i as i64 - PAD as i64).clamp(0, i64::from(self.plane_rows) - 1) as usize;
-            &self.data[(row - self.first as usize) * self.stride..][..self.stride]
+            let row = (y + i).saturating_sub(PAD).min(self.rows - 1);
+            &self.data[row * self.stride..][..self.stride]
         })
     }
 }
@@ -126,20 +119,19 @@ pub struct Rule {
     pub scale: Scale,
 }
 
-/// Writes the sums for columns `start..start + sums.len()` of a window's centre row. `h0` holds the H0 of those
-/// columns when H1 is predicted.
-pub fn row_sums(rule: &Rule, window: &Window, start: usize, h0: Option<&[i32]>, sums: &mut [i32]) {
+/// Writes the sums for the first columns of a window's centre row. `h0` holds the H0 of those columns when H1 is
+/// predicted.
+pub fn row_sums(rule: &Rule, window: &Window, h0: Option<&[i32]>, sums: &mut [i32]) {
     if rule.predictor == Predictor::None {
         return sums.fill(0);
     }
-    let window: Window = window.map(|row| &row[start..]);
     if rule.scale.sample_shift > 0 {
-        return deep_sums(rule, &window, h0, sums);
+        return deep_sums(rule, window, h0, sums);
     }
     let place = rule.set * BANDS + rule.band;
     match rule.predictor {
-        Predictor::Linear => linear_sums(&LINEAR[place], &window, h0, sums),
-        _ => classed_sums(&CLASSED[place * CLASSES..][..CLASSES], &window, rule.scale, h0, sums),
+        Predictor::Linear => linear_sums(&LINEAR[place], window, h0, sums),
+        _ => classed_sums(&CLASSED[place * CLASSES..][..CLASSES], window, rule.scale, h0, sums),
     }
 }
 

@@ -25,7 +25,7 @@ pub fn ends(work: impl FnOnce() + Send + 'static) {
         let _alive = sender;
         work();
     });
-    match receiver.recv_timeout(Duration::from_secs(300)) {
+    match receiver.recv_timeout(Duration::from_secs(120)) {
         Err(mpsc::RecvTimeoutError::Timeout) => panic!("this does not end"),
         _ => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
     }
@@ -51,7 +51,7 @@ pub fn decode_all(file: &[u8], limits: Limits) -> Result<Vec<Result<Image, Error
 }
 
 /// Small files of several kinds, and all their LoQs.
-fn small_files() -> Vec<(Vec<u8>, Vec<Image>)> {
+pub fn small_files() -> Vec<(Vec<u8>, Vec<Image>)> {
     let mut planes = rgba(8);
     planes.push(PlaneInfo { subsampling: (2, 3), name: "µ".into(), ..PlaneInfo::new(PlaneKind::Other, 20) });
     let mut tagged = image(Size::new(12, 18), planes, Texture::Photo, 2);
@@ -204,7 +204,7 @@ fn absurd() -> Vec<Claims> {
         Claims { window: Rect::new(most - 1, most - 1, 1, 1), ..square.clone() },
         Claims { window: Rect::new(most - 700, 5, 700, 700), tile_log2: 5, ..square.clone() },
         Claims { subsampling: (255, 255), ..square.clone() },
-        Claims { pages: 1 << 58, payload: 1 << 50, ..square.clone() },
+        Claims { pages: 1 << 56, payload: 1 << 50, ..square.clone() },
         Claims { back: vec![(16, most); 255], ..square },
         Claims::new(most, 1),
         Claims { tile_log2: 5, front_levels: 3, ..Claims::new(1, most) },
@@ -219,10 +219,9 @@ fn absurd_sizes_take_little_memory() {
     ends(|| {
         let counted = Counted::new();
         for claims in absurd() {
-            let file = claims.file(40_000);
+            let file = claims.file(60_000);
             for limits in [STRICT, Limits::default()] {
                 let (results, peak) = counted.peak(|| absurd_decodes(&file, limits));
-                // The root samples are there: so those of few planes come out.
                 let outcome: Vec<_> = results.iter().map(|r| r.as_ref().map(|image| image.size)).collect();
                 assert!(peak < MOST_BYTES, "{peak} bytes held for {claims:?}: {outcome:?}");
                 for result in &results {
@@ -231,10 +230,11 @@ fn absurd_sizes_take_little_memory() {
                     };
                     assert!(result.as_ref().err().is_none_or(fits), "{claims:?}: {outcome:?}");
                 }
-                let over = claims.planes > 16 && limits == STRICT;
-                let whole = &results[results.len() - 1];
-                assert!(whole.is_err(), "{claims:?} decoded as a whole: {outcome:?}");
-                assert!(over || !claims.back.is_empty() || results[0].is_ok(), "{claims:?}: {outcome:?}");
+                assert!(results[results.len() - 1].is_err(), "{claims:?} decoded as a whole: {outcome:?}");
+                // The head is fine, and the root samples are there unless megabytes of index stand before them.
+                let root =
+                    (claims.planes <= limits.planes as u8 || limits != STRICT) && claims.front_levels == 0;
+                assert!(!root || !claims.back.is_empty() || results[0].is_ok(), "{claims:?}: {outcome:?}");
             }
         }
     });
@@ -251,9 +251,7 @@ fn absurd_decodes(file: &[u8], limits: Limits) -> Vec<Result<Image, Error>> {
     let corner = Rect::new(size.width - width, size.height - height, width, height);
     let mut requests = vec![Request { loq: levels, ..Request::default() }];
     requests.extend((0..levels).map(|loq| Request { loq, region: Some(corner), planes: Some(vec![0]) }));
-    if size.area() > limits.samples || size.area() > 40_000 {
-        requests.push(Request::default());
-    }
+    requests.push(Request::default());
     requests.iter().map(|request| decoder.decode(request)).collect()
 }
 

@@ -2,18 +2,26 @@
 
 /// Counts what threads allocate.
 mod alloc;
+/// Files cut out of files.
+mod extract;
 /// Heads that no encoder would write.
 mod forge;
 /// Named pictures, and checksums of their files and pixels in `tests/data/expected.txt`.
 mod golden;
 /// Broken and hostile files: truncated, flipped, overwritten, absurd.
 mod hostile;
+/// Limits that hold, sources that do not, work that is cancelled.
+mod limits;
 /// Pictures to test with: noise, gradients, edges, all from a seed.
 mod pictures;
 /// Files cut short, and bytes that come late, in pieces and in any order.
 mod prefix;
 /// A region is the same as the whole cut to it, and takes only the bytes that its plan names.
 mod region;
+/// Pictures of any kind: exact, near, and as small as asked for.
+mod property;
+/// A test for every fault that was found.
+mod regression;
 /// Makes checksums fit again after a change.
 mod repair;
 /// What goes in comes out: sizes, depths, planes, sub-sampling, by both decoders.

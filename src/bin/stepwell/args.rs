@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use stepwell::{Backend, EncodeOptions, Rect, Target};
+use stepwell::{Backend, EncodeOptions, Profile, Rect, Target};
 
 use crate::input::raw::Shape;
 use crate::output::Format;
@@ -97,6 +97,9 @@ pub struct Settings {
     /// Settings for a purpose [default: lossless]
     #[arg(long, value_enum)]
     pub preset: Option<Preset>,
+    /// Save about 1 % of the bytes, at half the speed of decoding
+    #[arg(long)]
+    pub small: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -126,7 +129,8 @@ impl Settings {
             (.., Some(quality)) => Target::Quality(quality),
             _ => options.target,
         };
-        EncodeOptions { target, ..options }
+        let profile = if self.small { Profile::Small } else { options.profile };
+        EncodeOptions { target, profile, ..options }
     }
 }
 
@@ -139,9 +143,6 @@ pub struct Part {
     /// Only this rectangle, in full-size pixels whatever the LoQ
     #[arg(long, value_name = "X,Y,W,H", value_parser = parse_region)]
     pub region: Option<Rect>,
-    /// Only these planes, by number, name or kind (0,1,2 or red,alpha)
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub planes: Option<Vec<String>>,
 }
 
 /// Decode a picture, or any size, region and planes of it
@@ -164,6 +165,9 @@ pub struct Decode {
     pub output: PathBuf,
     #[command(flatten)]
     pub part: Part,
+    /// Only these planes, by number, name or kind (0,1,2 or red,alpha)
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub planes: Option<Vec<String>>,
     /// Format to write, whatever the ending
     #[arg(long, value_enum)]
     pub format: Option<Format>,
@@ -192,11 +196,12 @@ impl From<BackendName> for Backend {
     }
 }
 
-/// Copy a size, region or planes into a file of its own
+/// Copy a size or region into a file of its own, coding nothing anew
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Example:
-  stepwell extract photo.swl -o preview.swl --loq 2")]
+  stepwell extract photo.swl -o preview.swl --loq 2
+  stepwell extract map.swl -o town.swl --region 20000,16000,4096,4096")]
 pub struct Extract {
     /// Stepwell file
     #[arg(value_name = "FILE")]

@@ -8,11 +8,10 @@ use stepwell::residual::Quantiser;
 use stepwell::stream::{FileSource, MemorySource, Source};
 use stepwell::{Control, Decoder, EncodeOptions, Encoder, Image, PlaneInfo, Request};
 
-use crate::args::Part;
 use crate::failure::{Failure, Result};
 use crate::output::{Frame, Samples};
 use crate::ui::Context;
-use crate::{files, input, planes};
+use crate::{files, input};
 
 /// A Stepwell file that is open.
 pub type File = Decoder<Box<dyn Source>>;
@@ -34,7 +33,11 @@ pub fn open_bytes(path: &Path, bytes: impl Into<bytes::Bytes>, context: &Context
 }
 
 fn open_source(path: &Path, source: Box<dyn Source>, context: &Context) -> Result<File> {
-    Decoder::open(source, context.limits).map_err(|e| Failure::library(path, e))
+    Decoder::open(source, context.limits).map_err(|e| {
+        let other = matches!(e, stepwell::Error::Format { at: 0, .. });
+        let failure = Failure::library(path, e);
+        if other { failure.help("stepwell encode makes Stepwell files of pictures") } else { failure }
+    })
 }
 
 /// Whether the bytes start a Stepwell file.
@@ -52,15 +55,6 @@ pub fn load(path: &Path, context: &Context) -> Result<Image> {
     }
     let file = open_bytes(path, bytes, context)?;
     file.decode(&Request::default()).map_err(|e| Failure::library(path, e))
-}
-
-/// What the command line asks for, in the file's terms.
-pub fn request(file: &File, part: &Part) -> Result<Request> {
-    let planes = match &part.planes {
-        Some(wanted) => Some(planes::select(wanted, &file.header().planes)?),
-        None => None,
-    };
-    Ok(Request { loq: part.loq, region: part.region, planes })
 }
 
 /// The planes that a request gives.
@@ -108,6 +102,6 @@ pub fn is_lossless(header: &Header) -> bool {
 }
 
 /// A part of a file as a file of its own, its tiles copied.
-pub fn extract(_file: &File, _request: &Request) -> stepwell::Result<Vec<u8>> {
-    Err(stepwell::Error::Unsupported("extract: the library cannot do it yet".into()))
+pub fn extract(file: &File, request: &Request) -> stepwell::Result<Vec<u8>> {
+    Ok(stepwell::extract(file, request)?.into_vec())
 }

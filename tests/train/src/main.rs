@@ -76,21 +76,25 @@ fn main() {
     let quick = |classes| Pass { mirrors: &[Mirror::NOT], step: 3, ..pass(classes) };
     let power = ev("POWER", 1.0);
     let report = |name: &str, table: &Table, weights: &Weights, maps: Option<&maps::Maps>| {
-        let (h, per) = histogram(&pictures, table, weights);
-        let best = h.best(&family);
-        let maps = maps.copied().unwrap_or(best);
-        let mean = per.iter().zip(&pictures).map(|(h, p)| h.bits(&maps, &family) / p.pixels() as f64).sum::<f64>() / pictures.len() as f64;
+        let best = if maps.is_none() { histogram(&pictures, table, weights).0.best(&family) } else { *maps.unwrap() };
+        let mean = 0.0;
         let (_, per) = histogram(&eval, table, weights);
         let mean2 = per.iter().zip(&eval).map(|(h, p)| h.bits(&h.best(&family), &family) / p.pixels() as f64).sum::<f64>() / eval.len() as f64;
         eprintln!("{name} train {:.4} test {:.4} bpp {:.1?}", mean, mean2, t.elapsed());
         best
     };
     let mut cls;
-    let mut lin = quick(1).run(&pictures, &Weighting::Activity);
-    for _ in 0..ev("IRLS", 1.0) as u32 { lin = quick(1).run(&pictures, &Weighting::Residual(&lin)); }
-    cls = quick(36).run(&pictures, &Weighting::Activity);
-    for _ in 0..ev("IRLS", 1.0) as u32 { cls = quick(36).run(&pictures, &Weighting::Residual(&cls)); }
-    eprintln!("irls {:?}", t.elapsed());
+    let start = std::env::var("START").ok().map(|d| {
+        let read = |f: &str, name: &str| -> Vec<i64> { let s = std::fs::read_to_string(format!("{d}/{f}")).unwrap(); let s = &s[s.find(&format!("pub const {name}:")).unwrap()..]; let s = &s[s.find("= ").unwrap()..]; let s = &s[..s.find(';').unwrap()];
+            s.split(|c: char| !(c.is_ascii_digit() || c=='-')).filter(|w| !w.is_empty()).map(|w| w.parse().unwrap()).collect() };
+        let table = |name: &str, classes| { let v = read("upsample.rs", name); Table { classes, coefficients: v.chunks(25).map(|c| std::array::from_fn(|i| c[i] as i16)).collect() } };
+        let w = read("entropy.rs", "WEIGHTS"); let mut i = w.iter();
+        let weights: Weights = std::array::from_fn(|_| std::array::from_fn(|_| std::array::from_fn(|_| std::array::from_fn(|_| std::array::from_fn(|_| *i.next().unwrap() as u32)))));
+        let m = read("entropy.rs", "DEFAULT_MAPS"); let mut i = m.iter();
+        let maps: maps::Maps = std::array::from_fn(|_| std::array::from_fn(|_| std::array::from_fn(|_| *i.next().unwrap() as u8)));
+        (table("LINEAR", 1), table("CLASSED", 36), weights, maps) });
+    let (mut weights, mut maps);
+    let mut lin;
     let fit_contexts = |cls: &Table| {
         let s = collect(&pictures, cls);
         let mut weights = contexts::fit(&s, power);
@@ -101,17 +105,23 @@ fn main() {
         }
         (weights, maps)
     };
-    let (mut weights, mut maps) = fit_contexts(&cls);
-    report("linear", &lin, &weights, Some(&maps));
+    if let Some(t) = start { (lin, cls, weights, maps) = t; } else {
+    lin = quick(1).run(&pictures, &Weighting::Activity);
+    for _ in 0..ev("IRLS", 1.0) as u32 { lin = quick(1).run(&pictures, &Weighting::Residual(&lin)); }
+    cls = quick(36).run(&pictures, &Weighting::Activity);
+    for _ in 0..ev("IRLS", 1.0) as u32 { cls = quick(36).run(&pictures, &Weighting::Residual(&cls)); }
+        (weights, maps) = fit_contexts(&cls);
+    }
+    if ev("BASE", 0.0) > 0.0 { report("classed", &cls, &weights, Some(&maps)); report("linear", &lin, &weights, Some(&maps)); }
     for _ in 0..ev("REFINE", 0.0) as u32 {
         let lengths = Lengths::new(&weights, &maps, &family, ev("DELTA", 0.5));
         for _ in 0..ev("INNER", 1.0) as u32 {
-            cls = pass(36).run(&pictures, &Weighting::Lengths(&cls, &lengths));
-            report("refined classed", &cls, &weights, None);
-            lin = pass(1).run(&pictures, &Weighting::Lengths(&lin, &lengths));
-            report("refined linear", &lin, &weights, None);
+            if ev("CLS", 1.0) > 0.0 { cls = pass(36).run(&pictures, &Weighting::Lengths(&cls, &lengths));
+            report("refined classed", &cls, &weights, Some(&maps)); }
+            if ev("LIN", 1.0) > 0.0 { lin = pass(1).run(&pictures, &Weighting::Lengths(&lin, &lengths));
+            report("refined linear", &lin, &weights, Some(&maps)); }
         }
-        (weights, maps) = fit_contexts(&cls);
+        if ev("DESCENT", 0.0) > 0.0 { (weights, maps) = fit_contexts(&cls); }
     }
     let mut s = String::new();
     write!(s, "pub const CLASSED: = {:?};\npub const LINEAR: = {:?};\n", cls.coefficients, lin.coefficients).unwrap();

@@ -29,7 +29,7 @@ impl Histogram {
                 let h = &self.tokens[s][b][r];
                 if h.iter().sum::<f64>() >= 50.0 {
                     last = (0..family.len()).min_by(|&a, &b| row_cost(h, &family[a]).total_cmp(&row_cost(h, &family[b]))).unwrap();
-                } else if std::env::var("V").is_ok() { eprintln!("thin {s} {b} {r} {}", h.iter().sum::<f64>()); }
+                }
                 last as u8
             })
         }))

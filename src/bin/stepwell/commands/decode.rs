@@ -3,12 +3,13 @@
 use std::time::Instant;
 
 use serde::Serialize;
+use stepwell::Request;
 
 use crate::args::Decode;
 use crate::failure::{Failure, Result};
 use crate::output::{self, Format};
 use crate::ui::{self, Context};
-use crate::{codec, files};
+use crate::{codec, files, planes};
 
 #[derive(Serialize)]
 struct Report {
@@ -37,7 +38,11 @@ pub fn run(args: &Decode, context: &Context) -> Result<()> {
     let progress = context.progress(&files::name(&args.input));
     let file = codec::open(&args.input, context)?;
     let file = file.with_backend(args.backend.into()).with_control(progress.control());
-    let request = codec::request(&file, &args.part)?;
+    let planes = match &args.planes {
+        Some(wanted) => Some(planes::select(wanted, &file.header().planes)?),
+        None => None,
+    };
+    let request = Request { loq: args.part.loq, region: args.part.region, planes };
     // Before the work, not after it.
     format.check(&codec::planes_of(&file, &request))?;
     let frame = codec::decode(&file, &request).map_err(|e| Failure::library(&args.input, e))?;

@@ -99,7 +99,7 @@ fn encode(
         return Err(failure.about(input));
     }
     let image = match &args.raw {
-        Some(shape) => input::read_raw(input, &bytes, shape, &context.limits)?,
+        Some(shape) => input::read_raw(input, bytes, shape, &context.limits)?,
         None => {
             let (image, notes) = input::read(input, bytes, &context.limits)?;
             progress.above(|| context.notes(input, &notes));
@@ -122,8 +122,7 @@ fn encode(
 
 /// Whether the output is a folder, which exists or has to be created.
 fn is_folder(args: &Encode) -> bool {
-    let ends_like_one =
-        args.output.as_os_str().as_encoded_bytes().last().is_some_and(|&b| b == b'/' || b == b'\\');
+    let ends_like_one = args.output.to_string_lossy().ends_with(std::path::is_separator);
     !files::is_std(&args.output) && (args.inputs.len() > 1 || ends_like_one || args.output.is_dir())
 }
 

@@ -1,5 +1,7 @@
 //! `stepwell extract`
 
+use stepwell::Request;
+
 use crate::args::Extract;
 use crate::failure::{Failure, Result};
 use crate::ui::Context;
@@ -9,7 +11,7 @@ use crate::{codec, files};
 pub fn run(args: &Extract, context: &Context) -> Result<()> {
     files::check_overwrites(&args.output, &[&args.input])?;
     let file = codec::open(&args.input, context)?;
-    let request = codec::request(&file, &args.part)?;
+    let request = Request { loq: args.part.loq, region: args.part.region, planes: None };
     let bytes = codec::extract(&file, &request).map_err(|e| Failure::library(&args.input, e))?;
     files::write(&args.output, &[&args.input], |out| out.write_all(&bytes))
 }

@@ -1,6 +1,6 @@
 //! Exif blocks: what of them lives elsewhere in TIFF files, and the orientation inside.
 
-use super::ifd::{ASCII, Entry, LONG, SHORT, Tiff, serialise};
+use super::ifd::{ASCII, Entry, Tiff, serialise};
 
 /// Orientation of the picture, 1 to 8.
 pub const ORIENTATION: u16 = 0x0112;
@@ -103,9 +103,8 @@ pub fn with_orientation(block: Option<&[u8]>, value: u8) -> Option<Vec<u8>> {
         if let Some(place) = tiff.place_of_short(tiff.first, ORIENTATION) {
             changed[place..place + 2].copy_from_slice(&tiff.short(value.into()));
         } else if let Some(mut exif) = Exif::parse(block) {
+            exif.main.retain(|e| e.tag != ORIENTATION);
             exif.main.push(Entry::shorts(ORIENTATION, &[value.into()]));
-            // Thumbnails and their pointers are not carried over.
-            exif.main.retain(|e| e.kind != LONG || e.kind == SHORT);
             changed = exif.to_block();
         }
     }

@@ -1,6 +1,7 @@
 //! Pictures of other formats, read with every sample and depth as it is stored.
 
 pub mod exif;
+pub mod gdal;
 pub mod ifd;
 mod jpeg;
 mod planes;
@@ -125,8 +126,8 @@ pub fn read(path: &Path, bytes: Vec<u8>, limits: &Limits) -> Result<(Image, Note
 }
 
 /// Reads samples without a header, which `shape` describes.
-pub fn read_raw(path: &Path, bytes: &[u8], shape: &raw::Shape, limits: &Limits) -> Result<Image> {
-    raw::read(bytes, shape, limits).map_err(|fault| fault.about(path))
+pub fn read_raw(path: &Path, bytes: Vec<u8>, shape: &raw::Shape, limits: &Limits) -> Result<Image> {
+    raw::read(&bytes, shape, limits).map_err(|fault| fault.about(path))
 }
 
 fn unknown(bytes: &[u8]) -> Fault {

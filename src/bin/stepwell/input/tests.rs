@@ -317,7 +317,7 @@ fn broken_pnm_is_refused() {
 fn raw_samples_of_every_layout_are_read() {
     let read = |bytes: &[u8], shape: &str| {
         let shape: Shape = shape.parse().unwrap();
-        super::read_raw(Path::new("it"), bytes, &shape, &Limits::default())
+        super::read_raw(Path::new("it"), bytes.to_vec(), &shape, &Limits::default())
     };
     let planes = |image: Image| image.planes.into_iter().map(|p| p.samples.into_vec()).collect::<Vec<_>>();
     assert_eq!(planes(read(&[1, 2, 3, 4, 5, 6], "2x1x3:8").unwrap()), [[1, 4], [2, 5], [3, 6]]);

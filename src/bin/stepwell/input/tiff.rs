@@ -7,7 +7,7 @@ use tiff::decoder::Decoder;
 
 use super::exif::{Exif, ORIENTATION};
 use super::ifd::{Entry, Tiff};
-use super::{Fault, Notes, Planes};
+use super::{Fault, Notes, Planes, gdal};
 
 /// Tags of the fields that are read here.
 pub mod tag {
@@ -32,6 +32,9 @@ pub mod tag {
     pub const ICC: u16 = 34675;
 }
 
+/// Bytes that a tile may take in any picture, however small.
+const TILE_BYTES: u64 = 64 << 20;
+
 /// Reads the first picture of a TIFF file.
 pub fn read(mut bytes: Vec<u8>, limits: &Limits, notes: &mut Notes) -> Result<Image, Fault> {
     let fields = Fields::new(&bytes)?;
@@ -49,6 +52,13 @@ pub fn read(mut bytes: Vec<u8>, limits: &Limits, notes: &mut Notes) -> Result<Im
     let mut allowed = tiff::decoder::Limits::default();
     (allowed.intermediate_buffer_size, allowed.decoding_buffer_size) = (usize::MAX, usize::MAX);
     let mut decoder = Decoder::new(Cursor::new(bytes)).map_err(fault)?.with_limits(allowed);
+    let size = decoder.dimensions().map_err(fault)?;
+    let stored = decoder.colortype().map_err(fault)?;
+    let samples = (usize::from(stored.num_samples()), stored.bit_depth());
+    // Of a field that occurs twice, the decoder may take the other.
+    if size != (layout.size.width, layout.size.height) || samples != (layout.samples, layout.bits) {
+        return Err(Fault::broken("its directory contradicts itself"));
+    }
     read_chunks(&mut decoder, &layout, &mut planes)?;
     if matches!(layout.colour, Colour::Plain) {
         narrow_depths(&fields, &mut planes);
@@ -104,6 +114,10 @@ impl Fields {
 
     fn integers(&self, tag: u16) -> Vec<i64> {
         self.get(tag).map(Entry::integers).unwrap_or_default()
+    }
+
+    fn text(&self, tag: u16) -> String {
+        self.get(tag).map(|e| String::from_utf8_lossy(&e.data).into_owned()).unwrap_or_default()
     }
 
     fn bytes(&self, tag: u16) -> Option<Vec<u8>> {
@@ -217,13 +231,13 @@ impl Layout {
                 _ => Other,
             });
         }
-        let inks = if self.photometric == 5 { INKS } else { [""; 4] };
-        let info = |(i, kind)| PlaneInfo {
-            name: inks.get(i).copied().unwrap_or("").into(),
-            signed: self.signed,
-            ..PlaneInfo::new(kind, self.depth())
-        };
-        kinds.into_iter().enumerate().map(info).collect()
+        let mut names = gdal::names(&fields.text(gdal::METADATA), kinds.len());
+        if self.photometric == 5 {
+            names.iter_mut().zip(INKS).for_each(|(name, ink)| *name = ink.into());
+        }
+        let info =
+            |(kind, name)| PlaneInfo { name, signed: self.signed, ..PlaneInfo::new(kind, self.depth()) };
+        kinds.into_iter().zip(names).map(info).collect()
     }
 
     /// Stored samples of a row to those of the planes.
@@ -291,6 +305,11 @@ fn read_chunks(
         let (plane, place) = ((u64::from(chunk) / a_plane) as usize, (u64::from(chunk) % a_plane) as u32);
         let (x, y) = (place % across * chunk_width, place / across * chunk_height);
         let shape = decoder.image_chunk_buffer_layout(chunk).map_err(fault)?;
+        // Tiles may reach beyond the picture, but a hostile file names them any size.
+        let picture = layout.size.area().saturating_mul(4 * layout.samples as u64);
+        if shape.len as u64 > picture.saturating_add(TILE_BYTES) {
+            return Err(Fault::broken(format_args!("tiles of {} bytes", shape.len)));
+        }
         bytes.clear();
         bytes.resize(shape.len, 0);
         decoder.read_chunk_bytes(chunk, &mut bytes).map_err(fault)?;

@@ -10,6 +10,8 @@ use super::{Fault, Notes, Planes, exif};
 /// Reads a WebP file (of an animation: its first picture).
 pub fn read(bytes: &[u8], limits: &Limits, notes: &mut Notes) -> Result<Image, Fault> {
     let mut decoder = WebPDecoder::new(Cursor::new(bytes)).map_err(Fault::broken)?;
+    // Metadata cannot be longer than the file, whatever a chunk claims.
+    decoder.set_memory_limit(bytes.len());
     let (width, height) = decoder.dimensions();
     let all = [PlaneKind::Red, PlaneKind::Green, PlaneKind::Blue, PlaneKind::Alpha];
     let kinds = if decoder.has_alpha() { &all[..] } else { &all[..3] };

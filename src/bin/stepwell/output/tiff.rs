@@ -7,7 +7,8 @@ use stepwell::{PlaneInfo, PlaneKind};
 use super::{Endian, Frame, describe, pack};
 use crate::failure::{Failure, Result};
 use crate::input::exif::{Exif, ORIENTATION};
-use crate::input::ifd::{BYTE, Entry, UNDEFINED};
+use crate::input::gdal;
+use crate::input::ifd::{ASCII, BYTE, Entry, UNDEFINED};
 use crate::input::raw::sample_bytes;
 use crate::input::tiff::{INKS, tag};
 
@@ -118,6 +119,12 @@ fn picture_entries(frame: &Frame, layout: &Layout) -> Vec<Entry> {
     let extra: Vec<_> = planes[colours..].iter().map(|p| extra_sample(p.kind)).collect();
     if !extra.is_empty() {
         entries.push(Entry::shorts(tag::EXTRA_SAMPLES, &extra));
+    }
+    // Print colours are known by TIFF's own word for them.
+    let unknown =
+        planes.iter().enumerate().map(|(i, p)| if photometric == 5 && i < 4 { "" } else { &p.name });
+    if let Some(xml) = gdal::xml(unknown) {
+        entries.push(Entry::bytes(gdal::METADATA, ASCII, (xml + "\0").as_bytes()));
     }
     // The container is wider than the samples: say how many values there are.
     if planes.iter().any(|p| p.depth != layout.bits) {

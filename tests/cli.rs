@@ -1,1 +1,0 @@
-//! The `stepwell` program, run as a user runs it.
