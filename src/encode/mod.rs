@@ -85,11 +85,14 @@ impl Encoder {
             let from = 1.0 - 0.6f32.powi(attempt as i32);
             let to = 1.0 - 0.6f32.powi(attempt as i32 + 1);
             let file = self.finish(image, &pyramid, Some(step), &self.control.part(from, to))?;
-            Ok((file.bytes(), file))
+            Ok((file.bytes(), (step, file)))
         });
-        // Where the target leaves room, or where a lossy file cannot be made small enough, exact may fit.
+        // Where the target leaves room, where the step is near that of the samples, or where a lossy file cannot be made
+        // small enough, exact may fit.
+        let deepest = image.planes.iter().map(|p| p.info.depth).max().unwrap_or(1);
+        let whole = (8.0 - f64::from(deepest)).exp2();
         let room = match &found {
-            Ok(file) => (file.bytes() as f64) < bytes as f64 * 0.98,
+            Ok((step, file)) => *step < whole || (file.bytes() as f64) < bytes as f64 * 0.98,
             Err(Error::Request(_)) => true,
             Err(_) => false,
         };
@@ -99,6 +102,6 @@ impl Encoder {
                 return Ok(exact);
             }
         }
-        found
+        found.map(|(_, file)| file)
     }
 }

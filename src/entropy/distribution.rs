@@ -31,8 +31,8 @@ pub struct Slot {
 pub static ALIAS: LazyLock<Vec<[AliasEntry; TOKENS]>> =
     LazyLock::new(|| FREQUENCIES.iter().map(alias_entries).collect());
 
-/// For encoders: `[distribution][cumulative frequency + offset]` → slot.
-static SLOTS: LazyLock<Vec<Vec<u16>>> = LazyLock::new(|| (0..DISTRIBUTIONS).map(slots).collect());
+/// For encoders: the inverse of [`ALIAS`].
+static SLOTS: LazyLock<Vec<SlotTable>> = LazyLock::new(|| (0..DISTRIBUTIONS).map(SlotTable::new).collect());
 
 /// Looks a slot up.
 #[inline(always)]
@@ -52,21 +52,28 @@ pub fn resolve(entries: &[AliasEntry; TOKENS], slot: u32) -> Slot {
 
 /// The slot of `offset` within `symbol`, the inverse of [`resolve`].
 pub fn slot_from_offset(distribution: usize, symbol: u32, offset: u32) -> u32 {
-    let below: u32 = FREQUENCIES[distribution][..symbol as usize].iter().map(|&f| u32::from(f)).sum();
-    u32::from(SLOTS[distribution][(below + offset) as usize])
+    let table = &SLOTS[distribution];
+    u32::from(table.slots[usize::from(table.first[symbol as usize]) + offset as usize])
 }
 
-fn slots(distribution: usize) -> Vec<u16> {
-    let mut first = [0u32; TOKENS];
-    for s in 1..TOKENS {
-        first[s] = first[s - 1] + u32::from(FREQUENCIES[distribution][s - 1]);
+/// The slots of a distribution by token and offset.
+struct SlotTable {
+    /// Where each token's slots start.
+    first: [u16; TOKENS],
+    slots: Vec<u16>,
+}
+
+impl SlotTable {
+    fn new(distribution: usize) -> Self {
+        let frequencies = &FREQUENCIES[distribution];
+        let first = std::array::from_fn(|symbol| frequencies[..symbol].iter().sum());
+        let mut slots = vec![0; 1 << FREQUENCY_BITS];
+        for slot in 0..1 << FREQUENCY_BITS {
+            let found = resolve(&ALIAS[distribution], slot);
+            slots[usize::from(first[found.symbol as usize]) + found.offset as usize] = slot as u16;
+        }
+        SlotTable { first, slots }
     }
-    let mut slots = vec![0; 1 << FREQUENCY_BITS];
-    for slot in 0..1 << FREQUENCY_BITS {
-        let found = resolve(&ALIAS[distribution], slot);
-        slots[(first[found.symbol as usize] + found.offset) as usize] = slot as u16;
-    }
-    slots
 }
 
 /// Vose's construction with stacks, in an order that the format fixes (SPEC section 10): buckets that are short are

@@ -1,12 +1,13 @@
 //! The tile encoder: the decoder's steps collected forwards, then coded backwards as rANS wants it.
 
 use super::Symbols;
-use super::context::{Contexts, Place, walk};
+use super::context::{BANDS, Contexts, Place, walk};
 use super::distribution::{FREQUENCY_BITS, slot_from_offset};
 use super::lanes::{DEFERRED_SIGNS, STATE_MIN, TileShape, pack_states};
 use super::model::TileModel;
+use super::rows::{LANES, RowContexts, phase_buckets};
 use super::tables::FREQUENCIES;
-use super::token::{context_magnitude, shift_of_bucket, token_from_magnitude};
+use super::token::{MAGNITUDE_CAP, context_magnitude, shift_of_bucket, token_from_magnitude};
 
 /// A symbol with what its place in the tile decides.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +25,9 @@ pub struct Cell {
 /// Calls `visit` for each symbol of a tile, in coding order.
 pub fn cells(symbols: &Symbols, shape: &TileShape, set: usize, deep: bool, mut visit: impl FnMut(Cell)) {
     let live = live_lanes(symbols, shape);
+    if !deep && RowContexts::serves(shape) {
+        return row_cells(symbols, shape, set, &live, visit);
+    }
     let mut contexts = Contexts::new(*shape, deep);
     walk(shape, |place: Place, lane| {
         if !live[lane] {
@@ -31,11 +35,40 @@ pub fn cells(symbols: &Symbols, shape: &TileShape, set: usize, deep: bool, mut v
         }
         let bucket = contexts.bucket(set, place);
         let value = symbols.at(place);
-        let shift = shift_of_bucket(bucket);
-        let token = token_from_magnitude(value.unsigned_abs() >> shift);
-        contexts.set(place, context_magnitude(token.symbol, shift));
+        contexts.set(place, seen_by_contexts(value, bucket));
         visit(Cell { value, lane, band: place.band, bucket });
     });
+}
+
+/// The same with the contexts of whole rows.
+fn row_cells(symbols: &Symbols, shape: &TileShape, set: usize, live: &[bool], mut visit: impl FnMut(Cell)) {
+    let mut contexts = RowContexts::new(shape, set);
+    let mut buckets = [0; LANES];
+    for row in 0..shape.rows {
+        for band in 0..BANDS {
+            contexts.start_row(band, row);
+            for phase in 0..2 {
+                let mut lanes = 0;
+                phase_buckets(&mut contexts, band, row, phase, &mut buckets, &mut lanes);
+                let magnitudes = contexts.phase_mut(band, row, phase);
+                let values = symbols.row(band, row).iter().skip(phase).step_by(2);
+                for (lane, (&value, magnitude)) in values.zip(magnitudes).enumerate().take(lanes) {
+                    if live[lane] {
+                        let bucket = buckets[lane];
+                        *magnitude = seen_by_contexts(value, bucket).min(MAGNITUDE_CAP);
+                        visit(Cell { value, lane, band, bucket });
+                    }
+                }
+            }
+            contexts.finish_row(band, row);
+        }
+    }
+}
+
+/// The context magnitude of a value.
+fn seen_by_contexts(value: i32, bucket: u32) -> u32 {
+    let shift = shift_of_bucket(bucket);
+    context_magnitude(token_from_magnitude(value.unsigned_abs() >> shift).symbol, shift)
 }
 
 fn live_lanes(symbols: &Symbols, shape: &TileShape) -> Vec<bool> {

@@ -3,22 +3,16 @@
 //! Even and odd columns are kept apart, so that a phase's neighbours lie next to each other and its sums become vector
 //! code. Only the rANS step itself goes lane by lane; lanes do not depend on each other but for the word they read.
 
-use super::context::{BANDS, TERMS};
+use super::context::BANDS;
 use super::cpu::words_from_bytes;
 use super::distribution::{ALIAS, AliasEntry, FREQUENCY_BITS, resolve};
 use super::lanes::{DEFERRED_SIGNS, STATE_MIN, TileShape, unpack_states};
 use super::model::TileModel;
-use super::tables::WEIGHTS;
+use super::rows::{LANES, RowContexts};
 use super::token::{MAGNITUDE_CAP, TOKENS, base_and_bits, context_magnitude, shift_of_bucket};
 use super::{Symbols, TileFault, cpu};
 use crate::simd::vectorised;
 
-/// Lanes of the largest tile.
-const LANES: usize = 64;
-/// Lanes with a border on both sides, in whole vectors.
-const STRIDE: usize = LANES + 16;
-/// Where lane 0 stands.
-const FIRST: usize = 8;
 /// Buckets that magnitudes of at most 20 bits reach.
 const BUCKETS: usize = 56;
 
@@ -72,49 +66,12 @@ impl<'a> Prepared<'a> {
     }
 }
 
-/// Context magnitudes of a row, its even and its odd columns.
-#[derive(Clone, Copy)]
-struct Magnitudes {
-    even: [u32; STRIDE],
-    odd: [u32; STRIDE],
-}
-
-const NO_MAGNITUDES: Magnitudes = Magnitudes { even: [0; STRIDE], odd: [0; STRIDE] };
-
-impl Magnitudes {
-    /// Repeats the edge columns outwards.
-    fn pad(&mut self, columns: usize) {
-        self.odd[FIRST - 1] = self.even[FIRST];
-        let lanes = columns / 2;
-        if columns.is_multiple_of(2) {
-            self.even[FIRST + lanes] = self.odd[FIRST + lanes - 1];
-        } else {
-            self.odd[FIRST + lanes] = self.even[FIRST + lanes];
-        }
-    }
-
-    /// A phase's own columns, and those left and right of them.
-    #[inline(always)]
-    fn phase(&self, odd: bool) -> [&[u32; LANES]; 3] {
-        if odd {
-            [window(&self.odd, FIRST), window(&self.even, FIRST), window(&self.even, FIRST + 1)]
-        } else {
-            [window(&self.even, FIRST), window(&self.odd, FIRST - 1), window(&self.odd, FIRST)]
-        }
-    }
-}
-
-#[inline(always)]
-fn window(columns: &[u32; STRIDE], start: usize) -> &[u32; LANES] {
-    columns[start..].first_chunk().unwrap_or(&[0; LANES])
-}
-
 /// Decodes the symbols of one tile from its chunk. An empty chunk is a tile of zeros.
 pub fn decode_tile(chunk: &[u8], shape: &TileShape, prepared: &Prepared) -> Result<Symbols, TileFault> {
     if chunk.is_empty() {
         return Ok(Symbols::new(shape));
     }
-    if prepared.model.deep || shape.columns_per_lane() != 2 || shape.lanes() > LANES {
+    if prepared.model.deep || !RowContexts::serves(shape) {
         return cpu::decode_tile(chunk, shape, prepared.model);
     }
     let words = words_from_bytes(chunk)?;
@@ -183,28 +140,17 @@ fn decode_rows(tile: &mut Tile) {
 impl Tile<'_> {
     #[inline(always)]
     fn decode(&mut self) {
-        // Of each band the current row and the two above it, by turns.
-        let mut magnitudes = [[NO_MAGNITUDES; 3]; BANDS];
+        let mut contexts = RowContexts::new(self.shape, self.prepared.model.set);
         let mut buckets = [0u32; LANES];
         for row in 0..self.shape.rows {
             for band in 0..BANDS {
-                let columns = self.shape.band_columns(band, row);
-                magnitudes[band][row % 3] = NO_MAGNITUDES;
+                contexts.start_row(band, row);
                 for phase in 0..2 {
-                    let lanes = (columns + 1 - phase) / 2;
-                    let here = &mut magnitudes[band][row % 3];
-                    if phase == 1 && self.shape.columns.is_multiple_of(2) {
-                        // The last column counts its left neighbour twice.
-                        let last = FIRST + self.shape.columns / 2;
-                        here.even[last] = here.even[last - 1];
-                    }
-                    bucket_row(self.prepared.model.set, band, row, phase, lanes, &magnitudes, &mut buckets);
-                    let here = &mut magnitudes[band][row % 3];
-                    let out = if phase == 0 { &mut here.even } else { &mut here.odd };
+                    let lanes = contexts.buckets(band, row, phase, &mut buckets);
                     let start = (band * self.shape.rows + row) * self.shape.columns + phase;
-                    self.decode_lanes(band, lanes, start, &buckets, &mut out[FIRST..]);
+                    self.decode_lanes(band, lanes, start, &buckets, contexts.phase_mut(band, row, phase));
                 }
-                magnitudes[band][row % 3].pad(self.shape.columns);
+                contexts.finish_row(band, row);
             }
             if !self.all_signs_seen {
                 let live = self.states[..self.shape.lanes()].iter().zip(&self.nonzero);
@@ -343,79 +289,4 @@ fn low_mask(bits: u32) -> u32 {
 fn signed(magnitude: u32, negative: bool) -> i32 {
     let mask = (negative as i32).wrapping_neg();
     (magnitude as i32 ^ mask).wrapping_sub(mask)
-}
-
-/// The buckets of all lanes of a phase: [`super::context::Contexts::bucket`], a row at a time.
-#[inline(always)]
-fn bucket_row(
-    set: usize,
-    band: usize,
-    row: usize,
-    phase: usize,
-    lanes: usize,
-    magnitudes: &[[Magnitudes; 3]; BANDS],
-    buckets: &mut [u32; LANES],
-) {
-    let weights: &[u32; TERMS] = &WEIGHTS[set][band][phase][usize::from(row == 0)];
-    let odd = phase == 1;
-    let mut sums = [weights[0]; LANES];
-    // Whole vectors: what lanes beyond the last compute is not used.
-    let lanes = lanes.next_multiple_of(8).min(LANES);
-    let mut add = |weight: u32, terms: &[u32; LANES]| {
-        for (sum, &term) in sums[..lanes].iter_mut().zip(terms) {
-            *sum += weight * term;
-        }
-    };
-    let current = |band: usize| magnitudes[band][row % 3].phase(odd);
-    if row > 0 {
-        let above = |band: usize| magnitudes[band][(row + 2) % 3].phase(odd);
-        let [north, west, east] = above(band);
-        add(weights[1], north);
-        add(weights[2], west);
-        add(weights[2], east);
-        let north2 = if row > 1 { magnitudes[band][(row + 1) % 3].phase(odd)[0] } else { north };
-        add(weights[3], north2);
-        add(weights[8], above((band + 1) % BANDS)[0]);
-        add(weights[8], above((band + 2) % BANDS)[0]);
-    }
-    if odd {
-        let [_, west, east] = current(band);
-        add(weights[4], west);
-        add(weights[4], east);
-    }
-    for sibling in 0..band {
-        let [here, west, east] = current(sibling);
-        add(weights[5 + sibling], here);
-        add(weights[7], west);
-        add(weights[7], east);
-    }
-    for (bucket, &sum) in buckets[..lanes].iter_mut().zip(&sums) {
-        *bucket = bucket_by_float(sum);
-    }
-}
-
-/// [`super::token::bucket_from_sum`] for sums below 2^31 through the exponent of a float, which has vector code.
-/// Clearing the bits that lie eight or more below set ones keeps the conversion from rounding up to the next bucket.
-#[inline(always)]
-fn bucket_by_float(sum: u32) -> u32 {
-    let v = sum.max(2);
-    let float = ((v & !(v >> 8)) as i32 as f32).to_bits();
-    // Exponent bias 127 in half octaves, and the offset of the buckets.
-    (float >> 22).saturating_sub(2 * 127 + 6)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::token::bucket_from_sum;
-    use super::bucket_by_float;
-
-    #[test]
-    fn float_buckets_are_exact() {
-        let around = (1..31).flat_map(|e| (-2i64..3).map(move |d| (1i64 << e) + d));
-        let halves = (2..30).flat_map(|e| (-2i64..3).map(move |d| (3i64 << e) + d));
-        for v in (0..1 << 20).chain(around).chain(halves) {
-            let v = v.clamp(0, i32::MAX.into()) as u32;
-            assert_eq!(bucket_by_float(v), bucket_from_sum(v), "{v}");
-        }
-    }
 }

@@ -7,6 +7,7 @@ pub mod encode;
 pub mod fast;
 pub mod lanes;
 pub mod model;
+pub mod rows;
 pub mod tables;
 pub mod token;
 

@@ -3,7 +3,9 @@
 use crate::pictures::{Random, Texture, gray, image, rgb, yuv420};
 use crate::region::{BACKENDS, open, random_region};
 use stepwell::stream::MemorySource;
-use stepwell::{Decoder, EncodeOptions, Encoder, Image, Limits, PlaneInfo, Rect, Request, Size, Target, extract};
+use stepwell::{
+    Decoder, EncodeOptions, Encoder, Image, Limits, PlaneInfo, Rect, Request, Size, Target, extract,
+};
 
 fn file(size: Size, planes: Vec<PlaneInfo>, target: Target) -> Vec<u8> {
     let options = EncodeOptions { target, tile_log2: 5, ..EncodeOptions::lossless() };
@@ -26,8 +28,11 @@ fn same_as_the_whole(whole: &[u8], part: &[u8], request: &Request, random: &mut 
     let region = request.region.unwrap();
     let decoder = open(part, BACKENDS[0]);
     decoder.verify().unwrap();
-    assert_eq!(decoder.size(), region.at_level(request.loq).size());
+    // On the whole's canvas, of which its picture may be a window.
+    let window = open(whole, BACKENDS[0]).header().window;
+    let region = Rect { x: region.x + window.x, y: region.y + window.y, ..region };
     let first = region.at_level(request.loq);
+    assert_eq!((decoder.size(), decoder.header().window), (first.size(), first));
     for loq in 0..=decoder.header().levels {
         let finest = Request { loq, ..Request::default() };
         let (ours, theirs) = (decode(part, &finest), Request { loq: loq + request.loq, ..request.clone() });
@@ -37,16 +42,14 @@ fn same_as_the_whole(whole: &[u8], part: &[u8], request: &Request, random: &mut 
         let inner = random_region(random, decoder.size());
         let ours = decode(part, &Request { loq, region: Some(inner), planes: None });
         let scale = 1 << request.loq;
-        let size = open(whole, BACKENDS[0]).size();
         let (x, y) = ((first.x + inner.x) * scale, (first.y + inner.y) * scale);
-        let outer = Rect {
-            x,
-            y,
-            width: (inner.width * scale).min(size.width - x),
-            height: (inner.height * scale).min(size.height - y),
-        };
+        let outer = Rect::new(x, y, inner.width * scale, inner.height * scale).intersect(window);
+        let outer = outer.relative_to(window.x, window.y);
         let theirs = Request { loq: loq + request.loq, region: Some(outer), planes: None };
-        assert!(ours.planes == decode(whole, &theirs).planes, "{request:?}: {inner:?} at LoQ {loq} of the extract");
+        assert!(
+            ours.planes == decode(whole, &theirs).planes,
+            "{request:?}: {inner:?} at LoQ {loq} of the extract"
+        );
     }
 }
 

@@ -209,7 +209,7 @@ fn absurd() -> Vec<Claims> {
         Claims::new(most, 1),
         Claims { tile_log2: 5, front_levels: 3, ..Claims::new(1, most) },
         Claims { planes: 255, ..Claims::new(1 << 16, 1 << 16) },
-        Claims { tile_log2: 5, ..Claims::new(40_000, 40_000) },
+        Claims { tile_log2: 5, payload: 1 << 30, ..Claims::new(40_000, 40_000) },
         many_planes,
     ]
 }

@@ -65,7 +65,10 @@ fn the_memory_planned_is_the_memory_taken() {
             let planned = decoder.plan(&request).unwrap().memory() as usize;
             let (result, peak) = counted.peak(|| decoder.decode(&request));
             result.unwrap();
-            assert!(peak < planned * 3 / 2 + (1 << 20), "{size:?} LoQ {loq}: {planned} bytes planned, {peak} held");
+            assert!(
+                peak < planned * 3 / 2 + (1 << 20),
+                "{size:?} LoQ {loq}: {planned} bytes planned, {peak} held"
+            );
             assert!(
                 planned < 4 * peak + (4 << 20),
                 "{size:?} LoQ {loq}: {planned} bytes planned, {peak} held"

@@ -16,10 +16,10 @@ mod limits;
 mod pictures;
 /// Files cut short, and bytes that come late, in pieces and in any order.
 mod prefix;
-/// A region is the same as the whole cut to it, and takes only the bytes that its plan names.
-mod region;
 /// Pictures of any kind: exact, near, and as small as asked for.
 mod property;
+/// A region is the same as the whole cut to it, and takes only the bytes that its plan names.
+mod region;
 /// A test for every fault that was found.
 mod regression;
 /// Makes checksums fit again after a change.

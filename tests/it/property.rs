@@ -7,7 +7,9 @@ use proptest::test_runner::RngSeed;
 use crate::hostile::decode_all;
 use crate::pictures::{TEXTURES, Texture, plane, rgb};
 use crate::region::{BACKENDS, all_levels, open};
-use stepwell::{EncodeOptions, Encoder, Image, Limits, Metadata, PlaneInfo, PlaneKind, Request, Size, Target};
+use stepwell::{
+    EncodeOptions, Encoder, Image, Limits, Metadata, PlaneInfo, PlaneKind, Request, Size, Target,
+};
 
 fn config(cases: u32) -> ProptestConfig {
     let mut config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
@@ -136,7 +138,9 @@ proptest! {
 
 #[test]
 fn rates_of_photographs_are_met() {
-    for (size, planes, seed) in [((256, 256), rgb(8), 1), ((320, 256), crate::pictures::gray(8), 2), ((300, 310), rgb(16), 3)] {
+    for (size, planes, seed) in
+        [((256, 256), rgb(8), 1), ((320, 256), crate::pictures::gray(8), 2), ((300, 310), rgb(16), 3)]
+    {
         let size = Size::new(size.0, size.1);
         let image = crate::pictures::image(size, planes, Texture::Photo, seed);
         let lossless = encode(&image, Target::Lossless, 6).len() as f64 * 8.0 / size.area() as f64;
@@ -144,7 +148,10 @@ fn rates_of_photographs_are_met() {
             let target = (bits * size.area() as f64 / 8.0) as u64;
             let file = encode(&image, Target::BitsPerPixel(bits), 6);
             let bytes = file.len() as u64;
-            assert!(bytes <= target && bytes * 100 >= target * 98, "{size:?} at {bits}: {bytes} of {target} bytes");
+            assert!(
+                bytes <= target && bytes * 100 >= target * 98,
+                "{size:?} at {bits}: {bytes} of {target} bytes"
+            );
             assert!(decode_all(&file, Limits::default()).unwrap().iter().all(Result::is_ok));
         }
         // More than exact takes is not used up.
