@@ -146,9 +146,32 @@ impl Image {
         }
         let mut planes = Vec::with_capacity(count);
         for (i, &kind) in kinds.iter().enumerate() {
-            let samples = samples.iter().skip(i).step_by(count).map(|&v| v.into() as i32).collect();
+            let samples = samples.iter().skip(i).step_by(count).map(|&v| sample_from(v)).collect();
             planes.push(Plane { info: PlaneInfo::new(kind, depth), samples: Grid::from_vec(w, h, samples) });
         }
+        let image = Image { size, planes, metadata: Metadata::default() };
+        image.check()?;
+        Ok(image)
+    }
+
+    /// A picture from full-resolution unsigned planes, each a slice of samples row by row.
+    ///
+    /// # Errors
+    /// [`Error::Request`] if the number of samples does not fit or a sample exceeds `depth`.
+    pub fn from_planar<T: Copy + Into<i64>>(
+        size: Size,
+        depth: u8,
+        planes: &[(PlaneKind, &[T])],
+    ) -> Result<Self> {
+        let (w, h) = (size.width as usize, size.height as usize);
+        let plane = |&(kind, samples): &(PlaneKind, &[T])| {
+            if samples.len() != w * h {
+                return Err(Error::Request(format!("{} samples given for {w} × {h} pixels", samples.len())));
+            }
+            let samples = samples.iter().map(|&v| sample_from(v)).collect();
+            Ok(Plane { info: PlaneInfo::new(kind, depth), samples: Grid::from_vec(w, h, samples) })
+        };
+        let planes = planes.iter().map(plane).collect::<Result<_>>()?;
         let image = Image { size, planes, metadata: Metadata::default() };
         image.check()?;
         Ok(image)
@@ -184,6 +207,11 @@ impl Metadata {
             _ => Ok(()),
         }
     }
+}
+
+/// A sample that does not fit 32 bits becomes one that no unsigned plane can have, for the check to find.
+fn sample_from<T: Into<i64>>(value: T) -> i32 {
+    i32::try_from(value.into()).unwrap_or(i32::MIN)
 }
 
 impl Plane {

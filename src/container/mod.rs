@@ -1,6 +1,7 @@
 //! Container: bytes ⇄ header and index. `SPEC.md` beside this file is the format; sections are cited from there.
 
 mod bytes;
+mod head;
 pub mod header;
 pub mod index;
 pub mod params;

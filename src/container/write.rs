@@ -4,7 +4,8 @@ use std::io::{self, Write};
 
 use bytes::Bytes;
 
-use super::header::{self, BackItem, BackKind, Header, LevelEntry};
+use super::head;
+use super::header::{BackItem, BackKind, Header, LevelEntry};
 use super::index::{Chunk, DirectoryEntry, TileGrid, put_chunk};
 use crate::error::{Error, Result};
 use crate::grid::Grid;
@@ -74,7 +75,7 @@ impl Parts {
         }
         header.entries = vec![LevelEntry::default(); usize::from(levels) + 1];
         // The head's length does not depend on the numbers in it.
-        header.head_bytes = header::write(header).len() as u32;
+        header.head_bytes = head::write(header).len() as u32;
         for (entry, index) in header.entries.iter_mut().zip(&indices) {
             entry.index_bytes = index.len() as u64;
         }
@@ -104,7 +105,7 @@ impl Parts {
             pieces.extend(payload);
         }
         header.content_id = content_id(header, &pieces);
-        pieces[0] = header::write(header).into();
+        pieces[0] = head::write(header).into();
         Ok(File { pieces })
     }
 
@@ -178,7 +179,7 @@ fn level_pieces(header: &Header, level: u8, groups: &[GroupChunks]) -> (Bytes, V
 /// CRC-32 of the head (with identity 0) and of everything behind it: changes whenever a byte does, barring accidents.
 fn content_id(header: &mut Header, pieces: &[Bytes]) -> u64 {
     header.content_id = 0;
-    let head = crc32fast::hash(&header::write(header));
+    let head = crc32fast::hash(&head::write(header));
     let mut body = crc32fast::Hasher::new();
     pieces.iter().for_each(|piece| body.update(piece));
     u64::from(head) << 32 | u64::from(body.finalize())

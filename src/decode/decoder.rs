@@ -8,6 +8,7 @@ use bytes::Bytes;
 
 use super::output::{Converter, Interleaved, Planar, Sample};
 use super::plan::{GroupPlan, Plan, Request};
+use super::root::root_samples;
 use super::tile::{Chunks, Part, SourceChunks, read_exactly};
 use super::{cpu, fast};
 use crate::container::index::Chunk;
@@ -17,7 +18,7 @@ use crate::error::{Error, Limits, Result};
 use crate::geom::{Level, Size};
 use crate::grid::Grid;
 use crate::image::{Image, Metadata, Plane};
-use crate::stream::{AsyncSource, Source, SparseBytes, as_promised, find_end};
+use crate::stream::{Source, as_promised, find_end};
 
 /// Which implementation decodes. All give the same samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,6 +59,21 @@ pub struct Decoder<S> {
     bytes_read: AtomicU64,
 }
 
+impl<S> Decoder<S> {
+    /// Over a file whose head has been read.
+    pub(super) fn from_index(source: S, index: Index, bytes_read: u64) -> Self {
+        let header = index.header().clone();
+        Decoder {
+            source,
+            header,
+            index: Mutex::new(index),
+            backend: Backend::default(),
+            control: Control::new(),
+            bytes_read: bytes_read.into(),
+        }
+    }
+}
+
 impl<S: Source> Decoder<S> {
     /// Reads a file's head.
     ///
@@ -77,15 +93,7 @@ impl<S: Source> Decoder<S> {
                 }
             }
         };
-        let header = index.header().clone();
-        Ok(Decoder {
-            source,
-            header,
-            index: Mutex::new(index),
-            backend: Backend::default(),
-            control: Control::new(),
-            bytes_read: bytes_read.into(),
-        })
+        Ok(Decoder::from_index(source, index, bytes_read))
     }
 
     /// With progress and cancellation.
@@ -158,19 +166,45 @@ impl<S: Source> Decoder<S> {
     /// # Errors
     /// Those of the source and of broken bytes.
     pub fn decode_plan(&self, plan: &Plan, metadata: Metadata) -> Result<Image> {
-        let mut planes: Vec<Option<Plane>> = vec![None; self.header.planes.len()];
+        let grids = self.planar(plan)?;
+        let plane = |(&plane, samples): (&usize, Grid<i32>)| Plane {
+            info: self.header.planes[plane].clone(),
+            samples,
+        };
+        Ok(Image { size: plan.size, planes: plan.planes.iter().zip(grids).map(plane).collect(), metadata })
+    }
+
+    /// Decodes to planes of the caller's type, in the order of the request.
+    ///
+    /// # Errors
+    /// As [`Self::decode`]; [`Error::Request`] where samples do not fit the type.
+    pub fn decode_planar<T: Sample>(&self, request: &Request) -> Result<Vec<Grid<T>>> {
+        let plan = self.plan(request)?;
+        self.check_type::<T>(&plan)?;
+        self.planar(&plan)
+    }
+
+    fn planar<T: Sample>(&self, plan: &Plan) -> Result<Vec<Grid<T>>> {
+        let mut planes: Vec<Option<Grid<T>>> = vec![None; plan.planes.len()];
         for (group, root) in plan.groups.iter().zip(self.roots(plan)?) {
-            let converter = Converter::new(&self.header, plan, group);
-            let mut sink = Planar::new(converter);
+            let mut sink = Planar::new(Converter::new(&self.header, plan, group));
             self.decode_group(group, root, &mut sink)?;
-            let kept = plan.planes.iter().filter(|p| group.planes.contains(p));
-            for (&plane, samples) in kept.zip(sink.planes) {
-                let info = self.header.planes[plane].clone();
-                planes[plane] = Some(Plane { info, samples: samples.grid });
+            let kept = (0..plan.planes.len()).filter(|&i| group.planes.contains(&plan.planes[i]));
+            kept.zip(sink.planes).for_each(|(i, grid)| planes[i] = Some(grid));
+        }
+        Ok(planes.into_iter().flatten().collect())
+    }
+
+    fn check_type<T: Sample>(&self, plan: &Plan) -> Result<()> {
+        for &p in &plan.planes {
+            let (low, high) = self.header.planes[p].range();
+            if !T::holds(low, high) {
+                let message =
+                    format!("plane {p} has samples of {low} to {high}, which do not fit the type asked for");
+                return Err(Error::Request(message));
             }
         }
-        let planes = plan.planes.iter().filter_map(|&p| planes[p].clone()).collect();
-        Ok(Image { size: plan.size, planes, metadata })
+        Ok(())
     }
 
     /// Decodes to interleaved samples, appended to `out` row by row; returns the size. The wanted planes must have one
@@ -180,17 +214,10 @@ impl<S: Source> Decoder<S> {
     /// As [`Self::decode`]; [`Error::Request`] where planes or type do not fit.
     pub fn decode_interleaved<T: Sample>(&self, request: &Request, out: &mut Vec<T>) -> Result<Size> {
         let plan = self.plan(request)?;
-        for &p in &plan.planes {
-            let (info, first) = (&self.header.planes[p], &self.header.planes[plan.planes[0]]);
-            let (low, high) = info.range();
-            if !T::holds(low, high) {
-                let message =
-                    format!("plane {p} has samples of {low} to {high}, which do not fit the type asked for");
-                return Err(Error::Request(message));
-            }
-            if info.subsampling != first.subsampling {
-                return Err(Error::Request(format!("plane {p} is not as large as plane {}", plan.planes[0])));
-            }
+        self.check_type::<T>(&plan)?;
+        let subsampling = |p: usize| self.header.planes[p].subsampling;
+        if let Some(p) = plan.planes.iter().find(|&&p| subsampling(p) != subsampling(plan.planes[0])) {
+            return Err(Error::Request(format!("plane {p} is not as large as plane {}", plan.planes[0])));
         }
         let mut roots = self.roots(&plan)?;
         let size = plan.groups[0].rect.size();
@@ -204,10 +231,10 @@ impl<S: Source> Decoder<S> {
             return done.map(|()| size);
         }
         // Planes of several groups are decoded one after the other, and then woven.
-        let image = self.decode_plan(&plan, Metadata::default())?;
-        out.reserve_exact(size.area() as usize * image.planes.len());
+        let planes: Vec<Grid<T>> = self.planar(&plan)?;
+        out.reserve_exact(size.area() as usize * planes.len());
         for i in 0..size.area() as usize {
-            out.extend(image.planes.iter().map(|p| T::from_i32(p.samples.data()[i])));
+            out.extend(planes.iter().map(|plane| plane.data()[i]));
         }
         Ok(size)
     }
@@ -317,89 +344,4 @@ impl<S: Source> Source for Counted<'_, S> {
         self.bytes_read.fetch_add(bytes.iter().map(|b| b.len() as u64).sum(), Ordering::Relaxed);
         Ok(bytes)
     }
-}
-
-/// The planes of the root level, whole.
-fn root_samples(header: &Header, bytes: &[u8]) -> Result<Vec<Part>> {
-    let (samples, crc) = bytes.split_at(bytes.len() - 4);
-    if crc32fast::hash(samples).to_le_bytes() != crc {
-        return Err(Error::format(header.root_start(), "9", "checksum of the root samples does not fit"));
-    }
-    let mut rest = samples;
-    let mut parts = Vec::new();
-    for plane in 0..header.planes.len() {
-        let size = header.plane_size(plane, header.levels);
-        let width = header.root_sample_bytes(plane);
-        let (own, after) = rest.split_at(size.area() as usize * width);
-        let sample = |b: &[u8]| match *b {
-            [a, b] => i16::from_le_bytes([a, b]).into(),
-            [a, b, c, d] => i32::from_le_bytes([a, b, c, d]),
-            _ => 0,
-        };
-        let data = own.chunks_exact(width).map(sample).collect();
-        parts.push(Part {
-            rect: size.rect(),
-            grid: Grid::from_vec(size.width as usize, size.height as usize, data),
-        });
-        rest = after;
-    }
-    Ok(parts)
-}
-
-/// Decodes from a source that is awaited: the bytes of a request are fetched first, then decoded at once.
-///
-/// Decoding is work for the processor: servers run [`Decoder::decode`] on what [`fetch`] gave where blocking is fine.
-///
-/// # Errors
-/// As [`Decoder::decode`].
-pub async fn fetch<S: AsyncSource>(
-    source: &S,
-    request: &Request,
-    limits: Limits,
-) -> Result<Decoder<SparseBytes>> {
-    let mut sparse = SparseBytes::new();
-    let mut opening = Opening::new(limits);
-    let mut index = loop {
-        match opening.step()? {
-            Step::Ready(index) => break index,
-            Step::Need(ranges) => {
-                for (range, bytes) in read_async(source, &ranges).await? {
-                    sparse.insert(&range, bytes.clone());
-                    opening.supply(&range, bytes);
-                }
-            }
-        }
-    };
-    let plan = loop {
-        let step = match index.metadata()? {
-            Step::Need(ranges) => Step::Need(ranges),
-            Step::Ready(_) => index.plan(request)?,
-        };
-        match step {
-            Step::Ready(plan) => break plan,
-            Step::Need(ranges) => {
-                for (range, bytes) in read_async(source, &ranges).await? {
-                    index.supply(&range, bytes);
-                }
-            }
-        }
-    };
-    for (range, bytes) in read_async(source, &plan.ranges()).await? {
-        sparse.insert(&range, bytes);
-    }
-    let header = index.header().clone();
-    Ok(Decoder {
-        source: sparse,
-        header,
-        index: Mutex::new(index),
-        backend: Backend::default(),
-        control: Control::new(),
-        bytes_read: AtomicU64::new(0),
-    })
-}
-
-async fn read_async<S: AsyncSource>(source: &S, ranges: &[Range<u64>]) -> Result<Vec<(Range<u64>, Bytes)>> {
-    let read = source.read(ranges).await.and_then(|bytes| as_promised(ranges, bytes));
-    let bytes = read.map_err(|cause| Error::Source { what: "bytes of the picture".into(), cause })?;
-    Ok(ranges.iter().cloned().zip(bytes).collect())
 }

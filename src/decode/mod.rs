@@ -4,12 +4,15 @@ pub mod cpu;
 mod decoder;
 mod extract;
 pub mod fast;
+mod fetch;
 pub mod output;
 pub mod plan;
+mod root;
 pub mod tile;
 
 pub use crate::container::read::Step;
-pub use decoder::{Backend, Decoder, fetch};
+pub use decoder::{Backend, Decoder};
 pub use extract::extract;
+pub use fetch::fetch;
 pub use output::Sample;
 pub use plan::{Plan, Request};

@@ -71,23 +71,23 @@ impl Converter {
     }
 }
 
-/// Planes of 32-bit samples.
-pub struct Planar {
+/// A plane for each that [`Converter`] keeps.
+pub struct Planar<T> {
     converter: Converter,
-    /// The planes that [`Converter`] keeps.
-    pub planes: Vec<Part>,
+    /// The planes, in the order of the plan.
+    pub planes: Vec<Grid<T>>,
 }
 
-impl Planar {
+impl<T: Sample> Planar<T> {
     /// All zero.
     pub fn new(converter: Converter) -> Self {
-        let rect = converter.rect.size().rect();
-        let planes = converter.keep.iter().map(|_| Part::new(rect)).collect();
+        let (width, height) = (converter.rect.width as usize, converter.rect.height as usize);
+        let planes = converter.keep.iter().map(|_| Grid::new(width, height)).collect();
         Planar { converter, planes }
     }
 }
 
-impl Sink for Planar {
+impl<T: Sample> Sink for Planar<T> {
     type Piece = (Rect, Vec<Grid<i32>>);
 
     fn convert(&self, planes: Vec<Part>) -> Self::Piece {
@@ -95,8 +95,11 @@ impl Sink for Planar {
     }
 
     fn take(&mut self, (rect, grids): Self::Piece) {
-        for (whole, &place) in self.planes.iter_mut().zip(&self.converter.keep) {
-            whole.paste(rect.x, rect.y, &grids[place]);
+        for (plane, &place) in self.planes.iter_mut().zip(&self.converter.keep) {
+            for y in 0..rect.height as usize {
+                let out = &mut plane.row_mut(rect.y as usize + y)[rect.x as usize..][..rect.width as usize];
+                out.iter_mut().zip(grids[place].row(y)).for_each(|(out, &v)| *out = T::from_i32(v));
+            }
         }
     }
 }

@@ -87,12 +87,12 @@ impl Encoder {
             let file = self.finish(image, &pyramid, Some(step), &self.control.part(from, to))?;
             Ok((file.bytes(), (step, file)))
         });
-        // Where the target leaves room, where the step is near that of the samples, or where a lossy file cannot be made
+        // Where the target leaves room, where the step is near that of exact files, or where a lossy file cannot be made
         // small enough, exact may fit.
         let deepest = image.planes.iter().map(|p| p.info.depth).max().unwrap_or(1);
-        let whole = (8.0 - f64::from(deepest)).exp2();
+        let fine = 2.0 * (8.0 - f64::from(deepest)).exp2();
         let room = match &found {
-            Ok((step, file)) => *step < whole || (file.bytes() as f64) < bytes as f64 * 0.98,
+            Ok((step, file)) => *step < fine || (file.bytes() as f64) < bytes as f64 * 0.98,
             Err(Error::Request(_)) => true,
             Err(_) => false,
         };

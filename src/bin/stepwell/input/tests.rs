@@ -117,6 +117,46 @@ fn what_tiff_cannot_be_read_is_said() {
     );
 }
 
+/// A TIFF file of two planes of 16 × 16 samples, with some fields of its directory changed or added.
+fn tiff_with(changes: &[Entry]) -> Vec<u8> {
+    let mut entries = vec![
+        Entry::shorts(256, &[16]),
+        Entry::shorts(257, &[16]),
+        Entry::shorts(258, &[8]),
+        Entry::shorts(262, &[1]),
+        Entry::shorts(277, &[2]),
+        Entry::shorts(284, &[2]),
+        Entry::shorts(322, &[16]),
+        Entry::shorts(323, &[16]),
+        Entry::offsets(324, &[8, 8], false),
+        Entry::offsets(325, &[256, 256], false),
+    ];
+    entries.extend_from_slice(changes);
+    let mut bytes = [&b"II*\0\x08\0\0\0"[..], &serialise(&entries, 8, false)].concat();
+    bytes.resize(1024, 0);
+    bytes
+}
+
+#[test]
+fn a_directory_that_contradicts_itself_is_refused() {
+    assert!(read_bytes(&tiff_with(&[])).is_ok());
+    for field in [Entry::shorts(258, &[1]), Entry::shorts(258, &[2]), Entry::shorts(256, &[8])] {
+        let twice = tiff_with(&[field]);
+        assert!(refuse(&twice).to_string().contains("contradicts itself"));
+    }
+    // Whichever of the two is taken, nothing is read beyond a row.
+    let _ = read_bytes(&tiff_with(&[Entry::shorts(284, &[1])]));
+}
+
+#[test]
+fn tiles_far_larger_than_the_picture_are_refused_before_memory_is_taken() {
+    let mut bytes = tiff_with(&[]);
+    let place = Tiff::new(&bytes).unwrap().place_of_short(8, 323).unwrap();
+    // The same field as a LONG of 2^31: its type stands 6 bytes before its value.
+    bytes[place - 6..place + 4].copy_from_slice(&[4, 0, 1, 0, 0, 0, 0, 0, 0, 0x80]);
+    assert!(refuse(&bytes).to_string().contains("tiles of"));
+}
+
 #[test]
 fn interlaced_png_is_read_exactly() {
     for (name, bits, planes) in
