@@ -64,7 +64,7 @@ impl Header {
         for level in (0..usize::from(header.levels)).rev() {
             for plane in 0..header.planes.len() {
                 let before = plane - header.groups[header.group_of(plane)].start;
-                let params = LevelParams::read(&mut r, header.is_deep(plane), before)?;
+                let params = LevelParams::read(&mut r, header.coded_bits(plane), before)?;
                 header.params[level].push(params);
             }
         }
@@ -238,7 +238,11 @@ fn read_loq_table(r: &mut Reader, header: &mut Header) -> Result<()> {
 fn read_metadata(r: &mut Reader, header: &mut Header) -> Result<()> {
     for _ in 0..r.u8()? {
         let (tag, length) = (r.u8()?, r.u8()?);
-        let mut item = Reader::new(r.take(length.into())?, r.offset(), "6");
+        let at = r.offset();
+        let mut item = Reader::new(r.take(length.into())?, at, "6");
+        if header.cicp.is_some() && tag == TAG_CICP || header.pixel_size.is_some() && tag == TAG_PIXEL_SIZE {
+            return r.fail(format!("two items of metadata with tag {tag}"));
+        }
         match tag {
             TAG_CICP => {
                 header.cicp = Some(Cicp {
@@ -261,9 +265,11 @@ fn read_metadata(r: &mut Reader, header: &mut Header) -> Result<()> {
     }
     for _ in 0..r.u8()? {
         let (tag, length, crc) = (r.u8()?, r.u32()?, r.u32()?);
-        let Some(&(kind, _)) = BackKind::ALL.iter().find(|(_, t)| *t == tag) else {
-            return Err(Error::Unsupported(format!("metadata item {tag}")));
-        };
+        let known = BackKind::KNOWN.into_iter().find(|kind| kind.tag() == tag);
+        let kind = known.unwrap_or(BackKind::Other(tag));
+        if header.back.iter().any(|item| item.kind == kind) {
+            return r.fail(format!("two items of metadata with tag {tag}"));
+        }
         header.back.push(BackItem { kind, length, crc });
     }
     Ok(())
@@ -328,8 +334,7 @@ fn write_metadata(header: &Header, out: &mut Vec<u8>) {
     }
     out.push(header.back.len() as u8);
     for item in &header.back {
-        let tag = BackKind::ALL.iter().find(|(kind, _)| *kind == item.kind).map_or(0, |(_, tag)| *tag);
-        out.push(tag);
+        out.push(item.kind.tag());
         out.extend(item.length.to_le_bytes());
         out.extend(item.crc.to_le_bytes());
     }

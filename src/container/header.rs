@@ -30,11 +30,22 @@ pub enum BackKind {
     Exif,
     /// XMP packet.
     Xmp,
+    /// Something of a later version, to be passed over.
+    Other(u8),
 }
 
 impl BackKind {
-    pub(super) const ALL: [(BackKind, u8); 3] =
-        [(BackKind::Icc, 16), (BackKind::Exif, 17), (BackKind::Xmp, 18)];
+    /// Those that this version knows, in file order.
+    pub(super) const KNOWN: [BackKind; 3] = [BackKind::Icc, BackKind::Exif, BackKind::Xmp];
+
+    pub(super) fn tag(self) -> u8 {
+        match self {
+            BackKind::Icc => 16,
+            BackKind::Exif => 17,
+            BackKind::Xmp => 18,
+            BackKind::Other(tag) => tag,
+        }
+    }
 }
 
 /// An item of metadata behind the root level.
@@ -121,11 +132,6 @@ impl Header {
     /// Bits of a plane's coded samples, fraction bits included (the colour transform's extra bit is not).
     pub fn coded_bits(&self, plane: usize) -> u32 {
         u32::from(self.planes[plane].depth) + self.fraction_bits
-    }
-
-    /// Whether a plane's samples need the tile coder's second context sum.
-    pub fn is_deep(&self, plane: usize) -> bool {
-        self.coded_bits(plane) > 16
     }
 
     /// Size of a plane at a LoQ.

@@ -139,6 +139,9 @@ impl DirectoryEntry {
             page_bytes: r.u32()?,
             crc: r.u32()?,
         };
+        if entry.page_bytes == 0 && entry != DirectoryEntry::default() {
+            return r.fail("an entry without a page that is not all zero");
+        }
         let end = entry.page_start.checked_add(entry.page_bytes.into());
         if entry.page_bytes > grid.page_limit() || end.is_none_or(|end| end > index.end - index.start) {
             return r.fail("a page that lies outside of its index");

@@ -1,12 +1,12 @@
 //! Level parameters: what one level of one plane was coded with (SPEC section 7).
 
 use super::bytes::{Reader, put_varint};
-use crate::entropy::model::{SIGN_GROUPS, SignSkews};
+use crate::entropy::model::{SIGN_GROUPS, SignSkews, is_deep};
 use crate::entropy::tables::DEFAULT_MAPS;
 use crate::entropy::token::ROWS;
 use crate::entropy::{BANDS, TileModel};
 use crate::error::{Error, Result};
-use crate::residual::{CrossPlane, MAX_CROSS, MAX_STEP, Quantiser, UNIT_STEP};
+use crate::residual::{CrossPlane, MAX_CROSS, MAX_QUANTISED_BITS, MAX_STEP, Quantiser, UNIT_STEP};
 use crate::upsample::{Predictor, SETS};
 
 /// Two-step integer Haar, the only transform so far.
@@ -36,8 +36,8 @@ pub struct LevelParams {
 }
 
 impl LevelParams {
-    /// Reads the record of a plane that has `before` planes of its group in front of it.
-    pub(super) fn read(r: &mut Reader, deep: bool, before: usize) -> Result<Self> {
+    /// Reads the record of a plane of so many coded bits, that has `before` planes of its group in front of it.
+    pub(super) fn read(r: &mut Reader, bits: u32, before: usize) -> Result<Self> {
         let (transform, predictor, coder) = (r.u8()?, r.u8()?, r.u8()?);
         let at = r.offset();
         let unsupported = |what: &str, id: u8| Err(Error::Unsupported(format!("{what} {id} at byte {at}")));
@@ -64,6 +64,9 @@ impl LevelParams {
         }
         let mut quantiser = Quantiser::LOSSLESS;
         if flags & FLAG_QUANTISED != 0 {
+            if bits > MAX_QUANTISED_BITS {
+                return r.fail(format!("quantised samples of {bits} bits"));
+            }
             for step in &mut quantiser.steps {
                 *step = r.varint()?;
                 if !(UNIT_STEP..=MAX_STEP).contains(step) {
@@ -72,7 +75,7 @@ impl LevelParams {
             }
         }
         let cross = read_cross(r, usize::from(flags >> CROSS_SHIFT & 3), before)?;
-        let mut model = TileModel::default_for(context_set, deep);
+        let mut model = TileModel::default_for(context_set, is_deep(bits));
         for band in 0..BANDS {
             if flags >> (MAP_SHIFT + band as u16) & 1 != 0 {
                 read_map(r, &mut model.maps[band])?;
@@ -188,7 +191,7 @@ mod tests {
         let mut bytes = Vec::new();
         example().write(&mut bytes);
         let mut r = Reader::new(&bytes, 0, "7");
-        assert_eq!(LevelParams::read(&mut r, false, 2).unwrap(), example());
+        assert_eq!(LevelParams::read(&mut r, 8, 2).unwrap(), example());
         assert!(r.is_empty());
     }
 
@@ -206,13 +209,13 @@ mod tests {
         ] {
             let mut bytes = good.clone();
             bytes[at] = value;
-            let error = LevelParams::read(&mut Reader::new(&bytes, 0, "7"), false, 2).unwrap_err();
+            let error = LevelParams::read(&mut Reader::new(&bytes, 0, "7"), 8, 2).unwrap_err();
             assert!(matches!(&error, Error::Unsupported(what) if what.contains(refused)), "{error}");
         }
-        let error = LevelParams::read(&mut Reader::new(&good, 0, "7"), false, 1).unwrap_err();
+        let error = LevelParams::read(&mut Reader::new(&good, 0, "7"), 8, 1).unwrap_err();
         assert!(error.to_string().contains("2 planes where 1"), "{error}");
         for end in 0..good.len() {
-            assert!(LevelParams::read(&mut Reader::new(&good[..end], 0, "7"), false, 2).is_err());
+            assert!(LevelParams::read(&mut Reader::new(&good[..end], 0, "7"), 8, 2).is_err());
         }
     }
 }

@@ -159,12 +159,12 @@ impl Index {
                 ));
             }
             at += length as usize;
-            let place = match kind {
-                BackKind::Icc => &mut metadata.icc,
-                BackKind::Exif => &mut metadata.exif,
-                BackKind::Xmp => &mut metadata.xmp,
-            };
-            *place = Some(item.to_vec());
+            match kind {
+                BackKind::Icc => metadata.icc = Some(item.to_vec()),
+                BackKind::Exif => metadata.exif = Some(item.to_vec()),
+                BackKind::Xmp => metadata.xmp = Some(item.to_vec()),
+                BackKind::Other(_) => {}
+            }
         }
         Ok(Step::Ready(metadata))
     }

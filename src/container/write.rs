@@ -96,6 +96,7 @@ impl Parts {
         let in_front = |k: usize| header.in_front(k as u8);
         let front = (0..indices.len()).rev().filter(|&k| in_front(k));
         pieces.extend(front.map(|k| indices[k].clone()));
+        let root_piece = pieces.len();
         pieces.push(root);
         pieces.extend(back);
         for (k, payload) in payloads.into_iter().enumerate().rev() {
@@ -104,7 +105,7 @@ impl Parts {
             }
             pieces.extend(payload);
         }
-        header.content_id = content_id(header, &pieces);
+        header.content_id = content_id(header, &pieces, root_piece);
         pieces[0] = head::write(header).into();
         Ok(File { pieces })
     }
@@ -123,11 +124,12 @@ impl Parts {
     fn back_items(&mut self) -> Result<Vec<Bytes>> {
         self.header.back.clear();
         let mut out = Vec::new();
-        for (kind, _) in BackKind::ALL {
+        for kind in BackKind::KNOWN {
             let item = match kind {
                 BackKind::Icc => self.metadata.icc.take(),
                 BackKind::Exif => self.metadata.exif.take(),
                 BackKind::Xmp => self.metadata.xmp.take(),
+                BackKind::Other(_) => None,
             };
             let Some(item) = item else { continue };
             let Ok(length) = u32::try_from(item.len()) else {
@@ -176,11 +178,35 @@ fn level_pieces(header: &Header, level: u8, groups: &[GroupChunks]) -> (Bytes, V
     (directory.into(), payload)
 }
 
-/// CRC-32 of the head (with identity 0) and of everything behind it: changes whenever a byte does, barring accidents.
-fn content_id(header: &mut Header, pieces: &[Bytes]) -> u64 {
+/// CRC-32 of the head (with identity 0) and of everything behind it, both without the checksums at their ends: the CRC
+/// of bytes with their own CRC is always the same.
+fn content_id(header: &mut Header, pieces: &[Bytes], root: usize) -> u64 {
     header.content_id = 0;
-    let head = crc32fast::hash(&head::write(header));
+    let bare = |bytes: &[u8]| crc32fast::hash(&bytes[..bytes.len() - 4]);
     let mut body = crc32fast::Hasher::new();
-    pieces.iter().for_each(|piece| body.update(piece));
-    u64::from(head) << 32 | u64::from(body.finalize())
+    for (i, piece) in pieces.iter().enumerate() {
+        body.update(if i == root { &piece[..piece.len() - 4] } else { piece });
+    }
+    u64::from(bare(&head::write(header))) << 32 | u64::from(body.finalize())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::stream::MemorySource;
+    use crate::{Decoder, EncodeOptions, Encoder, Image, Limits, PlaneKind, Size};
+    use std::collections::HashSet;
+
+    #[test]
+    fn pictures_that_differ_have_different_identities() {
+        let id = |size: Size, value: u8| {
+            let pixels = vec![value; size.area() as usize];
+            let image = Image::from_interleaved(size, &[PlaneKind::Gray], 8, &pixels).unwrap();
+            let file = Encoder::new(EncodeOptions::lossless()).encode(&image).unwrap();
+            Decoder::open(MemorySource::new(file), Limits::default()).unwrap().header().content_id
+        };
+        let sizes = [(1, 1), (8, 8), (9, 5), (300, 200)].map(|(w, h)| Size::new(w, h));
+        let ids: Vec<u64> = sizes.iter().flat_map(|&s| [0, 30, 77, 255].map(|v| id(s, v))).collect();
+        assert_eq!(ids.iter().map(|id| id >> 32).collect::<HashSet<_>>().len(), sizes.len());
+        assert_eq!(ids.iter().collect::<HashSet<_>>().len(), ids.len(), "{ids:x?}");
+    }
 }

@@ -9,12 +9,13 @@ use super::tiles::{PlaneCoder, encode_level};
 use crate::container::write::{GroupChunks, Parts};
 use crate::container::{Header, LevelParams};
 use crate::control::Control;
+use crate::entropy::model::is_deep;
 use crate::entropy::{BANDS, TileModel};
 use crate::error::Result;
 use crate::geom::Level;
 use crate::grid::Grid;
 use crate::image::{Image, PlaneKind};
-use crate::residual::{CrossPlane, MAX_STEP, Quantiser, UNIT_STEP};
+use crate::residual::{CrossPlane, MAX_QUANTISED_BITS, MAX_STEP, Quantiser, UNIT_STEP};
 use crate::upsample::cpu::Parameters;
 use crate::upsample::{Predictor, Scale};
 
@@ -90,17 +91,19 @@ impl Coder<'_> {
                 parameters.cross = residuals.cross_factors(&before, &parameters.quantiser);
             }
             sampled.push(residuals.quantised(&parameters.quantiser));
-            let skewed = self.step.is_none() && predictor != Predictor::None;
-            coders.push(PlaneCoder { parameters, set: usize::from(chroma), deep: bits > 16, skewed });
+            let exact = parameters.quantiser == Quantiser::LOSSLESS;
+            let skewed = exact && predictor != Predictor::None;
+            coders.push(PlaneCoder { parameters, set: usize::from(chroma), deep: is_deep(bits), skewed });
         }
         coders
     }
 
     fn quantiser(&self, level: Level, plane: usize) -> Quantiser {
-        let Some(step) = self.step else { return Quantiser::LOSSLESS };
+        let info = &self.image.planes[plane].info;
+        let bits = u32::from(info.depth) + self.pyramid.fraction_bits;
+        let Some(step) = self.step.filter(|_| bits <= MAX_QUANTISED_BITS) else { return Quantiser::LOSSLESS };
         let place = self.pyramid.colour_place(plane).unwrap_or(0);
-        let depth = i32::from(self.image.planes[plane].info.depth) + self.pyramid.fraction_bits as i32;
-        let scale = f64::from(UNIT_STEP) * f64::from(depth - 8).exp2();
+        let scale = f64::from(UNIT_STEP) * (f64::from(bits) - 8.0).exp2();
         let step = step * scale * CHROMA_STEPS[place] * self.options.level_ratio.powi(level.into());
         let limit = |step: f64| (step.round() as u32).clamp(UNIT_STEP, MAX_STEP);
         Quantiser { steps: BAND_STEPS.map(|factor| limit(step * factor)) }

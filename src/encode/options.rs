@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::geom::Level;
 use crate::upsample::Predictor;
 
-/// How large or how good a file shall be.
+/// How large or how good a file shall be. Planes of more than 26 bits are always exact.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Target {
     /// Every sample comes back exactly.

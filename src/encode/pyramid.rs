@@ -8,12 +8,11 @@ use crate::encode::choose::colour_transform_pays;
 use crate::geom::Level;
 use crate::grid::Grid;
 use crate::image::{Image, PlaneInfo, PlaneKind};
+use crate::residual::MAX_QUANTISED_BITS;
 use crate::upsample::encode::lower_level;
 
 /// Fraction bits of lossy files: without them, the roundings of the transform alone would cost 1.3 dB at 45 dB.
 const LOSSY_FRACTION_BITS: u32 = 4;
-/// Coded samples have at most so many bits with their fraction bits: sums of residuals stay inside 32 bits.
-const MOST_CODED_BITS: u32 = 26;
 
 /// Which planes belong together, and which three are three colours.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,7 +75,7 @@ impl Pyramid {
         let structure = Structure::of(&infos);
         let deepest = infos.iter().map(|i| u32::from(i.depth)).max().unwrap_or(1);
         let fraction_bits =
-            if lossless { 0 } else { LOSSY_FRACTION_BITS.min(MOST_CODED_BITS.saturating_sub(deepest)) };
+            if lossless { 0 } else { LOSSY_FRACTION_BITS.min(MAX_QUANTISED_BITS.saturating_sub(deepest)) };
         let shift = |plane: &Grid<i32>| {
             let data = plane.data().iter().map(|&v| v << fraction_bits).collect();
             Grid::from_vec(plane.width(), plane.height(), data)

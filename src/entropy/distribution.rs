@@ -76,7 +76,7 @@ impl SlotTable {
     }
 }
 
-/// Vose's construction with stacks, in an order that the format fixes (SPEC section 10): buckets that are short are
+/// Vose's construction with stacks, in an order that the format fixes (SPEC section 10.5): buckets that are short are
 /// filled, last pushed first, from the token on top of the stack of those that have too much.
 fn alias_entries(frequencies: &[u16; TOKENS]) -> [AliasEntry; TOKENS] {
     let mut left: [u32; TOKENS] = frequencies.map(u32::from);

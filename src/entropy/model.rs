@@ -11,6 +11,11 @@ pub const SKEWED_MAGNITUDES: usize = 2;
 /// Sign skews of a band: `[bucket / 4][magnitude - 1]`, 0 (even) to 15, in 1/32 above one half for "+".
 pub type SignSkews = [[u8; SKEWED_MAGNITUDES]; SIGN_GROUPS];
 
+/// Whether samples of so many bits need the second, coarser context sum.
+pub const fn is_deep(bits: u32) -> bool {
+    bits > 16
+}
+
 /// Parameters of the tile coder for one level of one plane.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TileModel {

@@ -8,6 +8,8 @@ use crate::entropy::BANDS;
 pub const UNIT_STEP: u32 = 16;
 /// Largest step a file may ask for.
 pub const MAX_STEP: u32 = 1 << 24;
+/// Only planes of at most so many bits, fraction bits included, are quantised: symbol × step stays inside 32 bits.
+pub const MAX_QUANTISED_BITS: u32 = 26;
 
 /// Quantiser steps of the three bands, in sixteenths of the coded samples' unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,6 +6,8 @@ mod alloc;
 mod extract;
 /// Heads that no encoder would write.
 mod forge;
+/// The fuzzers' targets, on a few thousand inputs.
+mod fuzz_smoke;
 /// Named pictures, and checksums of their files and pixels in `tests/data/expected.txt`.
 mod golden;
 /// Broken and hostile files: truncated, flipped, overwritten, absurd.
@@ -28,3 +30,7 @@ mod repair;
 mod round_trip;
 /// Sources that watch, lie, or deliver by hand.
 mod sources;
+/// The SPEC says what the code does: its tables, its example, its numbering.
+mod spec;
+/// What fuzzers call.
+mod targets;

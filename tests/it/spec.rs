@@ -25,7 +25,10 @@ fn numbers(name: &str) -> Vec<i32> {
 fn coefficients(predictor: Predictor, classes: usize) -> Vec<u8> {
     let bands = (0..SETS).flat_map(|set| (0..3).map(move |band| (set, band)));
     let places = bands.flat_map(|(set, band)| (0..classes).map(move |class| (set, band, class)));
-    places.flat_map(|(set, band, class)| *predictor.coefficients(set, band, class)).flat_map(i16::to_le_bytes).collect()
+    places
+        .flat_map(|(set, band, class)| *predictor.coefficients(set, band, class))
+        .flat_map(i16::to_le_bytes)
+        .collect()
 }
 
 #[test]
@@ -50,7 +53,10 @@ fn tables_have_the_checksums_that_the_spec_states() {
         .map(|cells| format!("{} | {} | {} |", cells[0], cells[2], cells[3]))
         .collect();
     let found: Vec<String> = tables.iter().map(line).collect();
-    assert_eq!(found, stated, "SPEC.md (section 16) is on the right; it also shows first numbers and, in 10 to 12, examples");
+    assert_eq!(
+        found, stated,
+        "SPEC.md (section 16) is on the right; it also shows first numbers and, in 10 to 12, examples"
+    );
 }
 
 /// The numbers of the frequencies that section 10.5 relies on.
@@ -62,13 +68,25 @@ fn frequencies_are_as_the_spec_says() {
     }
 }
 
+/// Section 16: context sums stay inside 32 bits (and inside 31, which `entropy/rows.rs` relies on).
+#[test]
+fn context_sums_stay_small() {
+    // How many magnitudes of at most 2^20 - 1 each term sums at most, but for the first, which is 1.
+    const MAGNITUDES: [u64; 9] = [0, 1, 2, 1, 2, 1, 1, 4, 2];
+    for weights in WEIGHTS.as_flattened().as_flattened().as_flattened() {
+        let terms = weights.iter().zip(MAGNITUDES).map(|(&w, m)| u64::from(w) * m * ((1 << 20) - 1));
+        assert!(terms.sum::<u64>() + u64::from(weights[0]) < 1 << 31, "{weights:?}");
+    }
+}
+
 #[test]
 fn the_example_file_decodes_to_the_picture_shown() {
     let hex = code("hex");
     let bytes = hex.iter().flat_map(|line| line.split_whitespace().skip(1));
     let file: Vec<u8> = bytes.map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect();
     for backend in [Backend::Reference, Backend::Cpu] {
-        let decoder = Decoder::open(MemorySource::new(file.clone()), Limits::default()).unwrap().with_backend(backend);
+        let decoder =
+            Decoder::open(MemorySource::new(file.clone()), Limits::default()).unwrap().with_backend(backend);
         for (loq, shown) in [(0, "picture"), (1, "root")] {
             let image = decoder.decode(&Request { loq, ..Request::default() }).unwrap();
             assert_eq!(image.planes[0].samples.data(), numbers(shown), "{backend:?}, LoQ {loq}");

@@ -7,11 +7,11 @@ use stepwell::entropy::token::{ESCAPE, TOKENS, base_and_bits};
 /// Shapes: how fast the tails fall off, 1 as a Laplacian's.
 const SHAPES: [f64; 4] = [0.45, 0.7, 1.0, 1.5];
 /// Scales an octave of the mean magnitude.
-const PER_OCTAVE: i32 = 3;
+pub const PER_OCTAVE: usize = 3;
 /// The octave of the smallest mean magnitude.
-const LEAST_OCTAVE: i32 = -6;
-/// Octaves from there on.
-const OCTAVES: i32 = 12;
+const LEAST_OCTAVE: f64 = -6.0;
+/// Scales of each shape: twelve octaves.
+pub const SCALES: usize = 12 * PER_OCTAVE + 1;
 /// Magnitudes that the mean is taken over. The widest tails reach further: that is part of the family as it is.
 const MEAN_MAGNITUDES: u32 = 4000;
 /// Least probability of a token, so that sums stay clear of rounding.
@@ -31,9 +31,9 @@ pub struct Distribution {
 
 /// All members, shape by shape, in the order of their means.
 pub fn family() -> Vec<Distribution> {
-    let scales = (0..=OCTAVES * PER_OCTAVE).map(|i| f64::from(LEAST_OCTAVE) + f64::from(i) / f64::from(PER_OCTAVE));
+    let mean = |scale: usize| libm::exp2(LEAST_OCTAVE + scale as f64 / PER_OCTAVE as f64);
     let members: Vec<(f64, f64)> =
-        SHAPES.iter().flat_map(|&shape| scales.clone().map(move |octave| (shape, libm::exp2(octave)))).collect();
+        SHAPES.iter().flat_map(|&shape| (0..SCALES).map(move |scale| (shape, mean(scale)))).collect();
     members.into_par_iter().map(|(shape, mean)| Distribution::with_mean(shape, mean)).collect()
 }
 

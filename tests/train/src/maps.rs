@@ -1,43 +1,74 @@
-//! Default maps.
+//! Default maps: which distribution the symbols of a context have.
+
 use stepwell::entropy::BANDS;
 use stepwell::entropy::token::{ROWS, TOKENS, row_of_bucket, shift_of_bucket, token_from_magnitude};
-use crate::family::Distribution;
+
+use crate::contexts::Cell;
+use crate::family::{Distribution, PER_OCTAVE, SCALES};
 
 /// Which distribution a row of buckets uses: `[set][band][row]`.
 pub type Maps = [[[u8; ROWS]; BANDS]; 2];
 
+/// Rows with fewer symbols say nothing.
+const LEAST_SYMBOLS: f64 = 200.0;
+/// Rows an octave of the context sum.
+const ROWS_PER_OCTAVE: usize = 2;
+
 /// How often each token comes in each row.
 #[derive(Clone)]
-pub struct Histogram { pub tokens: Vec<[[[f64; TOKENS]; ROWS]; BANDS]>, pub extra: f64 }
-impl Default for Histogram { fn default() -> Self { Histogram { tokens: vec![[[[0.0; TOKENS]; ROWS]; BANDS]; 2], extra: 0.0 } } }
-impl Histogram {
-    pub fn add(&mut self, set: usize, band: usize, bucket: u32, magnitude: u32) {
-        let shift = shift_of_bucket(bucket);
-        let token = token_from_magnitude(magnitude >> shift);
-        self.tokens[set][band][row_of_bucket(bucket)][token.symbol as usize] += 1.0;
-        self.extra += f64::from(shift) + if magnitude != 0 { 1.0 } else { 0.0 };
-    }
-    pub fn merge(&mut self, other: &Self, weight: f64) {
-        let both = self.tokens.as_flattened_mut().as_flattened_mut().as_flattened_mut().iter_mut().zip(other.tokens.as_flattened().as_flattened().as_flattened());
-        both.for_each(|(a, b)| *a += b * weight);
-        self.extra += other.extra * weight;
-    }
-    pub fn best(&self, family: &[Distribution]) -> Maps {
-        std::array::from_fn(|s| std::array::from_fn(|b| {
-            let mut last = 0;
-            std::array::from_fn(|r| {
-                let h = &self.tokens[s][b][r];
-                if h.iter().sum::<f64>() >= 50.0 {
-                    last = (0..family.len()).min_by(|&a, &b| row_cost(h, &family[a]).total_cmp(&row_cost(h, &family[b]))).unwrap();
-                }
-                last as u8
-            })
-        }))
-    }
-    pub fn bits(&self, maps: &Maps, family: &[Distribution]) -> f64 {
-        let mut sum = self.extra;
-        for s in 0..2 { for b in 0..BANDS { for r in 0..ROWS { sum += row_cost(&self.tokens[s][b][r], &family[usize::from(maps[s][b][r])]); } } }
-        sum
+pub struct Histogram {
+    tokens: Vec<[[[f64; TOKENS]; ROWS]; BANDS]>,
+    raw_bits: f64,
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Histogram { tokens: vec![[[[0.0; TOKENS]; ROWS]; BANDS]; 2], raw_bits: 0.0 }
     }
 }
-fn row_cost(h: &[f64; TOKENS], d: &Distribution) -> f64 { h.iter().zip(&d.costs).map(|(n, c)| n * c).sum() }
+
+impl Histogram {
+    /// Counts a symbol.
+    pub fn add(&mut self, set: usize, cell: &Cell, bucket: u32) {
+        let shift = shift_of_bucket(bucket);
+        let token = token_from_magnitude(cell.magnitude >> shift);
+        self.tokens[set][cell.place.band][row_of_bucket(bucket)][token.symbol as usize] += 1.0;
+        self.raw_bits += f64::from(shift) + if cell.magnitude > 0 { 1.0 } else { 0.0 };
+    }
+
+    /// Adds what another has counted.
+    pub fn merge(&mut self, other: &Self) {
+        let both = self.tokens.as_flattened_mut().as_flattened_mut().as_flattened_mut().iter_mut();
+        both.zip(other.tokens.as_flattened().as_flattened().as_flattened()).for_each(|(a, b)| *a += b);
+        self.raw_bits += other.raw_bits;
+    }
+
+    /// The cheapest maps.
+    pub fn best(&self, family: &[Distribution]) -> Maps {
+        std::array::from_fn(|set| std::array::from_fn(|band| best_map(&self.tokens[set][band], family)))
+    }
+
+    /// What was counted costs so many bits with these maps, if signs cost one each.
+    pub fn bits(&self, maps: &Maps, family: &[Distribution]) -> f64 {
+        let tokens = self.tokens.as_flattened().as_flattened().iter();
+        let rows = tokens.zip(maps.as_flattened().as_flattened());
+        self.raw_bits + rows.map(|(row, &d)| row_bits(row, &family[usize::from(d)])).sum::<f64>()
+    }
+}
+
+fn row_bits(row: &[f64; TOKENS], distribution: &Distribution) -> f64 {
+    row.iter().zip(&distribution.costs).map(|(n, bits)| n * bits).sum()
+}
+
+fn best_map(rows: &[[f64; TOKENS]; ROWS], family: &[Distribution]) -> [u8; ROWS] {
+    let full: Vec<usize> = (0..ROWS).filter(|&r| rows[r].iter().sum::<f64>() >= LEAST_SYMBOLS).collect();
+    std::array::from_fn(|row| {
+        // A row that few symbols are in takes the next one's, at its own scale.
+        let Some(&near) = full.iter().min_by_key(|near| near.abs_diff(row)) else { return 0 };
+        let costs = family.iter().map(|distribution| row_bits(&rows[near], distribution));
+        let best = costs.enumerate().min_by(|a, b| a.1.total_cmp(&b.1)).map_or(0, |(d, _)| d);
+        let (shape, scale) = (best / SCALES, best % SCALES);
+        let moved = (scale * ROWS_PER_OCTAVE + row * PER_OCTAVE).saturating_sub(near * PER_OCTAVE);
+        (shape * SCALES + (moved / ROWS_PER_OCTAVE).min(SCALES - 1)) as u8
+    })
+}

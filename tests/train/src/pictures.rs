@@ -1,16 +1,20 @@
-//! Training pictures, and the levels that predictors learn from.
+//! Training pictures, and all the tiles that they are coded as.
 
 use std::path::Path;
 
 use rayon::prelude::*;
 use stepwell::colour::ycocg_from_rgb;
 use stepwell::container::header::levels_for;
-use stepwell::entropy::BANDS;
-use stepwell::upsample::cpu::Part;
-use stepwell::upsample::encode::{Bands, lower_level, targets};
-use stepwell::upsample::row_mean;
-use stepwell::upsample::rows::PaddedRows;
+use stepwell::decode::tile::tile_shape;
+use stepwell::upsample::encode::lower_level;
 use stepwell::{Grid, Size};
+
+use crate::tiles::Tile;
+
+/// Tiles have 2^this quads a side, as most files' have.
+const TILE_LOG2: u32 = 6;
+/// Tiles that are worked on before their results are taken: what bounds the memory.
+const AT_ONCE: usize = 64;
 
 /// An RGB picture of 8 bits.
 pub struct Picture {
@@ -18,45 +22,23 @@ pub struct Picture {
     rgb: Vec<u8>,
 }
 
-/// How a picture is turned over before it is learned from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mirror {
-    /// Left and right change places.
-    pub horizontally: bool,
-    /// Top and bottom change places.
-    pub vertically: bool,
+/// One level of one plane.
+struct PlaneLevel {
+    plane: usize,
+    level: usize,
+    samples: Grid<i32>,
+    /// The level above.
+    lower: Grid<i32>,
 }
 
-impl Mirror {
-    /// As it is.
-    pub const NOT: Mirror = Mirror { horizontally: false, vertically: false };
-    /// All ways.
-    pub const ALL: [Mirror; 4] = [
-        Self::NOT,
-        Mirror { horizontally: true, vertically: false },
-        Mirror { horizontally: false, vertically: true },
-        Mirror { horizontally: true, vertically: true },
-    ];
-}
-
-/// One level of one plane, with all that its bands are predicted from.
-pub struct PlaneLevel {
-    /// Which coefficients predict it.
-    pub set: usize,
-    /// 0 for full resolution.
-    pub level: usize,
-    /// Its samples.
-    pub size: Size,
-    /// What V, H0 and H1 are.
-    pub targets: Bands,
-    /// The level above: windows for V.
-    pub lower: PaddedRows,
-    /// The row means: windows for H0 and H1.
-    pub means: PaddedRows,
-}
+/// Where a tile is: which of the levels of all planes, and column and row of tiles.
+type Place = (usize, (u32, u32));
 
 impl Picture {
     /// Reads a binary PPM file of 8 bits.
+    ///
+    /// # Errors
+    /// What is wrong with the file.
     pub fn read(path: &Path) -> Result<Self, String> {
         let fail = |why: &str| format!("{}: {why}", path.display());
         let bytes = std::fs::read(path).map_err(|e| fail(&e.to_string()))?;
@@ -68,15 +50,15 @@ impl Picture {
         };
         let header = [word(), word(), word(), word()];
         let number = |i: usize| header[i].and_then(|w| w.parse::<u32>().ok());
-        match (header[0], number(1), number(2), number(3)) {
-            (Some("P6"), Some(width), Some(height), Some(255)) => {
-                let size = Size::new(width, height);
-                let rgb = bytes[at..].to_vec();
-                let fits = rgb.len() as u64 == 3 * size.area();
-                fits.then_some(Picture { size, rgb }).ok_or_else(|| fail("cut off or too long"))
-            }
-            _ => Err(fail("not a PPM file of 8 bits without comments")),
+        let (Some("P6"), Some(width), Some(height), Some(255)) = (header[0], number(1), number(2), number(3))
+        else {
+            return Err(fail("not a binary PPM file of 8 bits without comments"));
+        };
+        let picture = Picture { size: Size::new(width, height), rgb: bytes[at..].to_vec() };
+        if picture.rgb.len() as u64 != 3 * picture.pixels() {
+            return Err(fail("cut off, or too long"));
         }
+        Ok(picture)
     }
 
     /// Pixels.
@@ -84,96 +66,63 @@ impl Picture {
         self.size.area()
     }
 
-    /// All levels of all planes.
-    pub fn levels(&self, mirror: Mirror) -> Vec<PlaneLevel> {
-        let count = usize::from(levels_for(self.size));
-        let planes = self.planes(mirror);
-        let all = planes.into_par_iter().enumerate().map(|(plane, mut samples)| {
-            let mut levels = Vec::new();
-            for level in 0..count {
-                let lower = lower_level(&samples);
-                levels.push(PlaneLevel::new(plane, level, &samples, &lower));
-                samples = lower;
-            }
-            levels
-        });
-        all.flatten().collect()
+    fn planes(&self) -> [Grid<i32>; 3] {
+        let pixels = self.rgb.chunks_exact(3).map(|p| ycocg_from_rgb([p[0].into(), p[1].into(), p[2].into()]));
+        let coded: Vec<[i32; 3]> = pixels.collect();
+        std::array::from_fn(|plane| {
+            let samples = coded.iter().map(|pixel| pixel[plane]).collect();
+            Grid::from_vec(self.size.width as usize, self.size.height as usize, samples)
+        })
     }
 
-    fn planes(&self, mirror: Mirror) -> [Grid<i32>; 3] {
-        let (width, height) = (self.size.width as usize, self.size.height as usize);
-        let mut planes = std::array::from_fn(|_| Grid::new(width, height));
-        for y in 0..height {
-            let from_y = if mirror.vertically { height - 1 - y } else { y };
-            for x in 0..width {
-                let from_x = if mirror.horizontally { width - 1 - x } else { x };
-                let pixel = &self.rgb[3 * (from_y * width + from_x)..][..3];
-                let coded = ycocg_from_rgb([pixel[0].into(), pixel[1].into(), pixel[2].into()]);
-                planes.iter_mut().zip(coded).for_each(|(plane, v)| plane.set(x, y, v));
+    fn levels(&self) -> Vec<PlaneLevel> {
+        let mut all = Vec::new();
+        for (plane, mut samples) in self.planes().into_iter().enumerate() {
+            for level in 0..usize::from(levels_for(self.size)) {
+                let lower = lower_level(&samples);
+                let above = lower.clone();
+                all.push(PlaneLevel { plane, level, samples, lower });
+                samples = above;
             }
         }
-        planes
+        all
     }
 }
 
 impl PlaneLevel {
-    fn new(plane: usize, level: usize, samples: &Grid<i32>, lower: &Grid<i32>) -> Self {
-        PlaneLevel {
-            set: 2 * usize::from(plane > 0) + usize::from(level > 0),
-            level,
-            size: size_of(samples),
-            targets: targets(samples),
-            lower: padded(lower),
-            means: padded(&row_means(samples)),
-        }
+    fn size(&self) -> Size {
+        Size::new(self.samples.width() as u32, self.samples.height() as u32)
     }
 
-    /// 0 for luma, 1 for chroma: which contexts its symbols have.
-    pub fn context_set(&self) -> usize {
-        self.set / 2
+    fn tile(&self, place: (u32, u32)) -> Tile {
+        let (quads, shape) = tile_shape(TILE_LOG2, self.size(), place);
+        let (x, y) = (quads.x as usize, quads.y as usize);
+        let samples = self.samples.crop(2 * x, 2 * y, shape.width(), shape.height());
+        let lower = self.lower.crop(x, y, shape.columns, shape.rows);
+        Tile::new(self.plane, self.level, shape, &samples, &lower)
     }
 
-    /// Quads.
-    pub fn quads(&self) -> Size {
-        self.size.at_level(1)
-    }
-
-    /// How many quads have band `band`, a row and a column.
-    pub fn band_size(&self, band: usize) -> (usize, usize) {
-        let quads = self.quads();
-        let columns = if band == 0 { quads.width } else { self.size.width / 2 };
-        let rows = if band == 1 { quads.height } else { self.size.height / 2 };
-        (columns as usize, rows as usize)
-    }
-
-    /// The rows around those that band `band` of quad row `y` is predicted from.
-    pub fn window(&self, band: usize, y: usize) -> [&[i32]; 5] {
-        const { assert!(BANDS == 3) };
-        match band {
-            0 => self.lower.window(y as u32),
-            _ => self.means.window((2 * y + band - 1) as u32),
-        }
+    fn places(&self) -> Vec<(u32, u32)> {
+        let tiles = self.size().at_level(1).rect().cells(1 << TILE_LOG2, 1 << TILE_LOG2).size();
+        (0..tiles.height).flat_map(|y| (0..tiles.width).map(move |x| (x, y))).collect()
     }
 }
 
-fn row_means(samples: &Grid<i32>) -> Grid<i32> {
-    let mut means = Grid::new(samples.width().div_ceil(2), samples.height());
-    for y in 0..samples.height() {
-        for (mean, pair) in means.row_mut(y).iter_mut().zip(samples.row(y).chunks(2)) {
-            *mean = pair.get(1).map_or(pair[0], |&right| row_mean(pair[0], right));
+/// Does `work` for every tile of every level of every picture, on all threads, and gives the results to `take` with the
+/// picture's number, always in the same order: sums do not depend on the number of threads.
+pub fn for_each_tile<T: Send>(
+    pictures: &[Picture],
+    work: impl Fn(&Tile) -> T + Sync,
+    mut take: impl FnMut(usize, T),
+) {
+    for (number, picture) in pictures.iter().enumerate() {
+        let levels = picture.levels();
+        let places = levels.iter().enumerate().flat_map(|(i, l)| l.places().into_iter().map(move |p| (i, p)));
+        let places: Vec<Place> = places.collect();
+        for some in places.chunks(AT_ONCE) {
+            let done: Vec<T> =
+                some.par_iter().map(|&(level, place)| work(&levels[level].tile(place))).collect();
+            done.into_iter().for_each(|result| take(number, result));
         }
     }
-    means
-}
-
-fn size_of(grid: &Grid<i32>) -> Size {
-    Size::new(grid.width() as u32, grid.height() as u32)
-}
-
-fn padded(grid: &Grid<i32>) -> PaddedRows {
-    let size = size_of(grid);
-    let part = Part { rect: size.rect(), size, grid: grid.clone() };
-    let mut rows = PaddedRows::default();
-    rows.fill_from(&part, 0, 0..size.height, grid.width());
-    rows
 }
