@@ -215,7 +215,7 @@ impl Tile<'_> {
             self.states[lane] = x;
             out[lane] = context_magnitude(slot.symbol, row.shift).min(MAGNITUDE_CAP);
             let place = start + 2 * lane;
-            self.symbols.data[place] = signed(magnitude, sign);
+            self.symbols.data[place] = signed(magnitude, sign.into());
             if deferring && magnitude != 0 {
                 self.nonzero[lane] += 1;
                 self.deferred.push((lane as u8, place as u32));
@@ -244,17 +244,21 @@ fn decode_plain(
         let slot = resolve(row.alias, *state & ((1 << FREQUENCY_BITS) - 1));
         let token = &tokens[slot.symbol as usize];
         let positive = u32::from(row.positive[slot.symbol.min(3) as usize]);
-        let negative = slot.offset >= positive;
-        let frequency = if negative { slot.frequency - positive } else { slot.frequency.min(positive) };
-        let offset = if negative { slot.offset - positive } else { slot.offset };
-        let x = input.refill(frequency * (*state >> FREQUENCY_BITS) + offset);
+        // Signs are as good as random: arithmetic instead of branches, which would be mispredicted.
+        let negative = u32::from(slot.offset >= positive);
+        let minus = negative.wrapping_neg();
+        let plus_frequency = slot.frequency.min(positive);
+        let minus_frequency = slot.frequency.wrapping_sub(positive);
+        let frequency = (plus_frequency & !minus) | (minus_frequency & minus);
+        let offset = slot.offset.wrapping_sub(positive & minus);
+        let x = input.refill(frequency.wrapping_mul(*state >> FREQUENCY_BITS).wrapping_add(offset));
         // From token 3 on a sign bit follows the mantissa; below there is neither.
         let (x, raw) = take_raw(x, token.mantissa_bits + token.sign_bits, &mut input);
         let raw_sign = (raw >> token.mantissa_bits) as u32 & token.sign_bits;
         let magnitude = token.base.wrapping_add(raw as u32 & low_mask(token.mantissa_bits));
         *state = x;
         *out = token.context;
-        symbols[2 * lane] = signed(magnitude, negative | (raw_sign != 0));
+        symbols[2 * lane] = signed(magnitude, negative | raw_sign);
     }
     words.at = input.at;
 }
@@ -286,7 +290,7 @@ fn low_mask(bits: u32) -> u32 {
 }
 
 #[inline(always)]
-fn signed(magnitude: u32, negative: bool) -> i32 {
+fn signed(magnitude: u32, negative: u32) -> i32 {
     let mask = (negative as i32).wrapping_neg();
     (magnitude as i32 ^ mask).wrapping_sub(mask)
 }

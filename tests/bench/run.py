@@ -115,7 +115,9 @@ class Cache:
             parts = data if isinstance(data, list) else [data]
             self.folder.mkdir(parents=True, exist_ok=True)
             for i, part in enumerate(parts):
-                (self.folder / f"{stem}.{i}.bin").write_bytes(part)
+                path = self.folder / f"{stem}.{i}.bin"
+                path.with_suffix(".part").write_bytes(part)
+                path.with_suffix(".part").rename(path)
             return parts
         return [p.read_bytes() for p in paths]
 

@@ -129,7 +129,7 @@ fn outputs_are_ordinary_files_and_links_stay_links() {
 #[test]
 fn an_interrupt_while_writing_leaves_nothing_behind() {
     let folder = Folder::new();
-    folder.write("a.ppm", &ppm(1500, 1200));
+    folder.write("a.ppm", &ppm(2400, 2000));
     folder.run(&["encode", "a.ppm", "-o", "a.swl", "--quality", "30"]);
     let before = folder.names();
     let mut child = folder.stepwell(&["decode", "a.swl", "-o", "a.png"]).spawn().expect("the program starts");

@@ -22,5 +22,5 @@ cargo build --release --target "$host" --bin "$target"
 mkdir -p "artifacts/$target"
 # One thread: coverage of one input must not be taken for another's.
 export RAYON_NUM_THREADS=1
-exec "${CARGO_TARGET_DIR:-target}/$host/release/$target" "corpus/$target" -artifact_prefix="artifacts/$target/" -max_total_time="$seconds" \
-  -timeout=20 -rss_limit_mb=1024 -max_len=20000 "$@"
+exec "${CARGO_TARGET_DIR:-target}/$host/release/$target" "corpus/$target" -artifact_prefix="artifacts/$target/" \
+  -max_total_time="$seconds" -timeout=20 -rss_limit_mb=1024 -max_len=20000 "$@"

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 
 use png::text_metadata::ITXtChunk;
-use png::{BitDepth, ColorType, Encoder, Info, PixelDimensions, SrgbRenderingIntent, Unit, chunk};
+use png::{
+    BitDepth, ColorType, Compression, Encoder, Info, PixelDimensions, SrgbRenderingIntent, Unit, chunk,
+};
 use stepwell::{Cicp, Metadata, PlaneInfo};
 
 use super::{Endian, Frame, describe, is_usual, pack};
@@ -46,7 +48,10 @@ pub fn write(frame: &Frame, out: &mut dyn Write) -> io::Result<()> {
     };
     info.icc_profile = frame.icc().map(Cow::Borrowed);
     describe_picture(&mut info, &frame.metadata);
-    let mut writer = Encoder::with_info(out, info)?.write_header()?;
+    let mut encoder = Encoder::with_info(out, info)?;
+    // As small as the default on photographs, several times as fast.
+    encoder.set_compression(Compression::Fast);
+    let mut writer = encoder.write_header()?;
     if let Some(cicp) = frame.metadata.cicp.filter(|c| *c != SRGB) {
         let Cicp { primaries, transfer, matrix, full_range } = cicp;
         writer.write_chunk(chunk::cICP, &[primaries, transfer, matrix, full_range.into()])?;

@@ -85,6 +85,22 @@ fn tiff_with(changes: &[Entry]) -> Vec<u8> {
 }
 
 #[test]
+fn tiles_that_are_left_out_are_zero() {
+    let mut sparse = tiff_with(&[]);
+    let place = |sparse: &[u8], tag: u16| {
+        let at = (10..200).step_by(12).find(|&at| sparse[at..at + 2] == tag.to_le_bytes()).unwrap();
+        u32::from_le_bytes(sparse[at + 8..at + 12].try_into().unwrap()) as usize
+    };
+    for tag in [324, 325] {
+        let second = place(&sparse, tag) + 4;
+        sparse[second..second + 4].fill(0);
+    }
+    let (image, _) = read_bytes(&sparse).unwrap();
+    assert!(image.planes[0].samples.data().iter().any(|v| *v != 0));
+    assert!(image.planes[1].samples.data().iter().all(|v| *v == 0));
+}
+
+#[test]
 fn a_directory_that_contradicts_itself_is_refused() {
     assert!(read_bytes(&tiff_with(&[])).is_ok());
     for field in [Entry::shorts(258, &[1]), Entry::shorts(258, &[2]), Entry::shorts(256, &[8])] {

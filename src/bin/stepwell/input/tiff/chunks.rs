@@ -28,6 +28,9 @@ pub fn read(
     for chunk in 0..chunks {
         let (plane, place) = ((u64::from(chunk) / a_plane) as usize, (u64::from(chunk) % a_plane) as u32);
         let (x, y) = (place % across * chunk_width, place / across * chunk_height);
+        if layout.absent.contains(&chunk) {
+            continue;
+        }
         let shape = decoder.image_chunk_buffer_layout(chunk).map_err(fault)?;
         // Tiles may reach beyond the picture, but a hostile file names them any size.
         let picture = layout.size.area().saturating_mul(4 * layout.samples as u64);

@@ -1,5 +1,7 @@
 //! What the samples of a TIFF file are, and how they become planes.
 
+use std::collections::HashSet;
+
 use stepwell::{PlaneInfo, PlaneKind, Size};
 
 use super::super::{Fault, gdal};
@@ -26,6 +28,8 @@ pub struct Layout {
     pub planar: bool,
     photometric: i64,
     pub colour: Colour,
+    /// Tiles that the file leaves out, as GDAL does where all samples are 0.
+    pub absent: HashSet<u32>,
 }
 
 impl Layout {
@@ -63,6 +67,7 @@ impl Layout {
             planar: fields.integer(tag::PLANAR_CONFIGURATION) == Some(2) && samples > 1,
             photometric: fields.integer(tag::PHOTOMETRIC).unwrap_or(-1),
             colour: Colour::Plain,
+            absent: absent_tiles(fields),
         };
         layout.colour = layout.colour(fields)?;
         Ok(layout)
@@ -141,6 +146,12 @@ impl Layout {
         }
         Ok(())
     }
+}
+
+fn absent_tiles(fields: &Fields) -> HashSet<u32> {
+    let (offsets, counts) = (fields.integers(tag::TILE_OFFSETS), fields.integers(tag::TILE_BYTE_COUNTS));
+    let tiles = (0..).zip(offsets.into_iter().zip(counts));
+    tiles.filter(|(_, place)| *place == (0, 0)).map(|(tile, _)| tile).collect()
 }
 
 /// Names of the planes of a picture for print; a TIFF writer knows them by these.

@@ -30,6 +30,8 @@ pub mod tag {
     pub const PLANAR_CONFIGURATION: u16 = 284;
     pub const RESOLUTION_UNIT: u16 = 296;
     pub const COLOR_MAP: u16 = 320;
+    pub const TILE_OFFSETS: u16 = 324;
+    pub const TILE_BYTE_COUNTS: u16 = 325;
     pub const EXTRA_SAMPLES: u16 = 338;
     pub const SAMPLE_FORMAT: u16 = 339;
     pub const S_MIN_SAMPLE_VALUE: u16 = 340;
