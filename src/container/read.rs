@@ -96,6 +96,12 @@ impl Header {
 }
 
 impl Index {
+    /// The first bytes of the file, as far as the first read brought them.
+    pub fn first_bytes(&self) -> Bytes {
+        let end = self.store.end().unwrap_or(FIRST_READ).min(FIRST_READ);
+        self.store.get(&(0..end)).unwrap_or_default()
+    }
+
     /// The head.
     pub fn header(&self) -> &Header {
         &self.header

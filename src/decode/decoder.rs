@@ -53,6 +53,8 @@ pub enum Backend {
 pub struct Decoder<S> {
     source: S,
     header: Header,
+    /// The first bytes of the file, which opening it has read.
+    start: Bytes,
     index: Mutex<Index>,
     backend: Backend,
     control: Control,
@@ -66,6 +68,7 @@ impl<S> Decoder<S> {
         Decoder {
             source,
             header,
+            start: index.first_bytes(),
             index: Mutex::new(index),
             backend: Backend::default(),
             control: Control::new(),
@@ -260,7 +263,7 @@ impl<S: Source> Decoder<S> {
 
     /// The bytes of chunks, checked.
     pub(super) fn chunks(&self, chunks: &[Chunk]) -> Result<Vec<Bytes>> {
-        let counted = Counted { source: &self.source, bytes_read: &self.bytes_read };
+        let counted = self.counted();
         SourceChunks { source: &counted, available: &|end| self.header.available(end) }.fetch(chunks)
     }
 
@@ -271,7 +274,7 @@ impl<S: Source> Decoder<S> {
 
     fn decode_group<K: fast::Sink>(&self, group: &GroupPlan, root: Vec<Part>, sink: &mut K) -> Result<()> {
         let available = |end| self.header.available(end);
-        let counted = Counted { source: &self.source, bytes_read: &self.bytes_read };
+        let counted = self.counted();
         let chunks = SourceChunks { source: &counted, available: &available };
         match self.backend {
             Backend::Cpu => fast::decode_group(&self.header, group, root, &chunks, &self.control, sink),
@@ -286,11 +289,15 @@ impl<S: Source> Decoder<S> {
     /// The root samples of the planes of each group.
     fn roots(&self, plan: &Plan) -> Result<Vec<Vec<Part>>> {
         let available = |end| self.header.available(end);
-        let counted = Counted { source: &self.source, bytes_read: &self.bytes_read };
+        let counted = self.counted();
         let bytes = read_exactly(&counted, std::slice::from_ref(&plan.root), &available)?;
         let samples = root_samples(&self.header, &bytes[0])?;
         let of_group = |group: &GroupPlan| group.planes.iter().map(|&p| samples[p].clone()).collect();
         Ok(plan.groups.iter().map(of_group).collect())
+    }
+
+    fn counted(&self) -> Counted<'_, S> {
+        Counted { source: &self.source, start: &self.start, bytes_read: &self.bytes_read }
     }
 
     fn with_index<T>(&self, mut step: impl FnMut(&mut Index) -> Result<Step<T>>) -> Result<T> {
@@ -333,15 +340,23 @@ fn read<S: Source + ?Sized>(source: &S, ranges: &[Range<u64>]) -> Result<Vec<(Ra
     Ok(ranges.iter().cloned().zip(bytes).collect())
 }
 
+/// The decoder's source, with what opening has read already kept, and bytes counted.
 struct Counted<'a, S> {
     source: &'a S,
+    start: &'a Bytes,
     bytes_read: &'a AtomicU64,
 }
 
 impl<S: Source> Source for Counted<'_, S> {
     fn read(&self, ranges: &[Range<u64>]) -> std::io::Result<Vec<Bytes>> {
-        let bytes = self.source.read(ranges)?;
+        let known = |range: &Range<u64>| {
+            (range.end <= self.start.len() as u64)
+                .then(|| self.start.slice(range.start as usize..range.end as usize))
+        };
+        let missing: Vec<Range<u64>> = ranges.iter().filter(|r| known(r).is_none()).cloned().collect();
+        let bytes = as_promised(&missing, self.source.read(&missing)?)?;
         self.bytes_read.fetch_add(bytes.iter().map(|b| b.len() as u64).sum(), Ordering::Relaxed);
-        Ok(bytes)
+        let mut bytes = bytes.into_iter();
+        Ok(ranges.iter().map(|range| known(range).or_else(|| bytes.next()).unwrap_or_default()).collect())
     }
 }

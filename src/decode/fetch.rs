@@ -48,7 +48,10 @@ pub async fn fetch<S: AsyncSource>(
             }
         }
     };
-    for (range, bytes) in read_async(source, &plan.ranges()).await? {
+    // What opening has brought need not come again.
+    let known = index.first_bytes().len() as u64;
+    let rest = plan.ranges().into_iter().map(|r| r.start.max(known)..r.end).filter(|r| !r.is_empty());
+    for (range, bytes) in read_async(source, &rest.collect::<Vec<_>>()).await? {
         sparse.insert(&range, bytes);
     }
     Ok(Decoder::from_index(sparse, index, 0))

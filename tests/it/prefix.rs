@@ -156,7 +156,8 @@ fn awaited_bytes_give_the_same() {
                 turns -= 1;
                 turns > 0 && source.deliver(&mut random)
             });
-            assert!(given_up.is_none());
+            // One delivery can be enough: the first read brings small pictures whole.
+            assert!(given_up.is_none_or(|done| done.is_ok()));
             let source = ByHand::new(&file);
             let fetching = stepwell::decode::fetch(&source, &request, Limits::default());
             let decoder = drive(fetching, || source.deliver(&mut random)).unwrap().unwrap();

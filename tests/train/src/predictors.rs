@@ -13,13 +13,13 @@ use crate::pictures::{Picture, for_each_tile};
 use crate::tiles::{Bands, FEATURES, Sample, Tile};
 
 /// Every so many-th quad of level 0 is learned from: it has three quarters of them all.
-const LEVEL_0_STEP: usize = 3;
+fn level_0_step() -> usize { crate::tune("STEP", 3.0) as usize }
 /// As many samples of all classes are added to each class's own.
 fn pooled_samples() -> f64 { crate::tune("POOL", 1000.0) }
 /// Largest coefficient: sums of 25 products with differences of 18 bits stay inside 32 bits by far.
 const MOST: f64 = 4095.0;
 /// Residuals below this many grey levels are as good as none: rounding alone makes that much.
-fn smooth() -> f64 { crate::tune("SMOOTH", 0.5) }
+fn smooth() -> f64 { crate::tune("SMOOTH", 1.0) }
 /// Fraction bits that residuals keep where their weight is looked up.
 const FINE_BITS: u32 = 3;
 /// Residuals from here on, in grey levels, weigh alike.
@@ -88,9 +88,10 @@ impl Slopes {
 pub fn fit(pictures: &[Picture], classes: usize, weighting: &Weighting) -> Table {
     let mut normals = vec![Normal::default(); SETS * BANDS * classes];
     let work = |tile: &Tile| (tile.coefficient_set(), tile_normals(tile, classes, weighting));
-    for_each_tile(pictures, work, |_, (set, tile)| {
+    for_each_tile(pictures, work, |n, (set, tile)| {
+        let factor = libm::pow(1e6 / pictures[n].pixels() as f64, crate::tune("PPOW", 0.0));
         let sums = normals[set * BANDS * classes..].iter_mut().zip(&tile);
-        sums.for_each(|(sum, normal)| sum.merge(normal, 1.0));
+        sums.for_each(|(sum, normal)| sum.merge(normal, factor));
     });
     let mut coefficients = Vec::new();
     for normals in normals.chunks(classes) {
@@ -108,7 +109,7 @@ fn quantised(x: [f64; FEATURES]) -> Coefficients {
 
 fn tile_normals(tile: &Tile, classes: usize, weighting: &Weighting) -> Vec<Normal> {
     let mut normals = vec![Normal::default(); BANDS * classes];
-    let step = if tile.level == 0 { LEVEL_0_STEP } else { 1 };
+    let step = if tile.level == 0 { level_0_step() } else { 1 };
     let set = tile.context_set();
     let mut add = |sample: &Sample, weight: f64| {
         let normal = &mut normals[sample.place.band * classes + sample.class.min(classes - 1)];
