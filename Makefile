@@ -2,11 +2,9 @@
 .POSIX:
 
 CARGO = cargo
-# Rust that warns is refused.
-DENY = RUSTDOCFLAGS="-D warnings"
 # Where Cargo puts what it builds.
 TARGET = $${CARGO_TARGET_DIR:-target}
-# Seconds that each fuzz target runs.
+# Seconds that each fuzzer runs.
 FUZZ_SECONDS = 60
 # Arguments of the trainer and of the bench: see CONTRIBUTING.md.
 TRAIN =
@@ -30,21 +28,20 @@ build: need-cargo
 
 fmt: need-cargo ## format all Rust code
 	$(CARGO) fmt
-	@for p in tests/train tests/fuzz; do \
-	    if [ -f $$p/Cargo.toml ]; then $(CARGO) fmt --manifest-path $$p/Cargo.toml || exit 1; fi; done
+	$(CARGO) fmt --manifest-path tests/train/Cargo.toml
+	$(CARGO) fmt --manifest-path tests/fuzz/Cargo.toml
 
 lint: need-cargo ## formatting, clippy with and without the program, links in the documents
 	$(CARGO) fmt --check
-	@for p in tests/train tests/fuzz; do \
-	    if [ -f $$p/Cargo.toml ]; then $(CARGO) fmt --check --manifest-path $$p/Cargo.toml || exit 1; fi; done
+	$(CARGO) fmt --check --manifest-path tests/train/Cargo.toml
+	$(CARGO) fmt --check --manifest-path tests/fuzz/Cargo.toml
 	$(CARGO) clippy --locked --all-targets --features cli -- -D warnings
 	$(CARGO) clippy --locked --all-targets --no-default-features -- -D warnings
-	@for p in tests/train tests/fuzz; do if [ -f $$p/Cargo.toml ]; then \
-	    $(CARGO) check --locked --manifest-path $$p/Cargo.toml --target-dir "$(TARGET)" || exit 1; fi; done
+	$(CARGO) check --locked --manifest-path tests/train/Cargo.toml --target-dir "$(TARGET)"
 	sh tests/links.sh
 
 doc: need-cargo ## build the documentation of the library
-	$(DENY) $(CARGO) doc --locked --no-deps --features cli
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps --features cli
 
 bench: need-cargo ## measure sizes, quality and speed beside other codecs (long; see tests/bench/README.md)
 	$(CARGO) build --locked --release --features cli
@@ -53,9 +50,8 @@ bench: need-cargo ## measure sizes, quality and speed beside other codecs (long;
 	target/bench/venv/bin/python tests/bench/photos.py
 	target/bench/venv/bin/python tests/bench/run.py $(BENCH)
 
-fuzz: need-cargo ## run every fuzz target for FUZZ_SECONDS (60); needs nightly Rust and cargo-fuzz
-	@for t in $$($(CARGO) +nightly fuzz list --fuzz-dir tests/fuzz); do \
-	    $(CARGO) +nightly fuzz run --fuzz-dir tests/fuzz $$t -- -max_total_time=$(FUZZ_SECONDS) || exit 1; done
+fuzz: need-cargo ## run every fuzzer for FUZZ_SECONDS (60); see tests/fuzz/README.md
+	@for t in index decode round_trip; do sh tests/fuzz/run.sh $$t $(FUZZ_SECONDS) || exit 1; done
 
 train: need-cargo ## fit the trained constants anew: make train TRAIN="PICTURES OUT"; see CONTRIBUTING.md
 	$(CARGO) run --locked --release --manifest-path tests/train/Cargo.toml --target-dir "$(TARGET)" -- $(TRAIN)

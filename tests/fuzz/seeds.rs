@@ -15,7 +15,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         for (i, &(width, height)) in [(9, 9), (40, 20), (1, 70), (150, 70)].iter().enumerate() {
             for target in [Target::Lossless, Target::Quality(60.0)] {
                 number += 1;
-                let mut picture = image(Size::new(width, height), planes.clone(), TEXTURES[number % 5], number as u64);
+                let mut picture =
+                    image(Size::new(width, height), planes.clone(), TEXTURES[number % 5], number as u64);
                 if i == 1 {
                     picture.metadata = Metadata { xmp: Some(b"<x/>".to_vec()), ..Metadata::default() };
                 }

@@ -41,6 +41,11 @@ fn twelve_planes() -> Vec<PlaneInfo> {
     (0..12).map(plane).collect()
 }
 
+/// So many that not all of the index fits in front of the root samples.
+pub fn many_planes() -> Vec<PlaneInfo> {
+    (0..120).map(|i| PlaneInfo::new(PlaneKind::Other, 1 + i % 12)).collect()
+}
+
 pub fn with_metadata(mut picture: Image) -> Image {
     picture.metadata = Metadata {
         orientation: 6,
@@ -111,6 +116,8 @@ fixtures! {
     twelve_of_all_kinds: picture(90, 66, twelve_planes(), Texture::Photo),
     several_tiles: picture(300, 200, rgb(8), Texture::Photo),
     several_blocks: picture(5000, 40, gray(8), Texture::Photo),
+    many_levels: picture(70_001, 1, gray(8), Texture::Photo),
+    many_planes: picture(40, 30, many_planes(), Texture::Photo),
     much_metadata: with_metadata(picture(50, 40, rgb(8), Texture::Photo)),
 }
 

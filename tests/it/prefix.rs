@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
+use crate::golden::many_planes;
 use crate::pictures::{Random, Texture, gray, image, rgba, yuv420};
 use crate::region::{BACKENDS, all_levels, encode, open, random_region};
 use crate::sources::{ByHand, drive};
@@ -22,12 +23,16 @@ fn files() -> Vec<(Size, Vec<u8>)> {
     ] {
         let size = Size::new(size.0, size.1);
         let mut picture = image(size, rgba(8), Texture::Photo, 3);
-        let profile = (0..30_000u32).map(|i| (i * i >> 7) as u8).collect();
+        let profile = (0..30_000u32).map(|i| ((i * i) >> 7) as u8).collect();
         picture.metadata =
             Metadata { icc: Some(profile), xmp: Some(b"<x/>".to_vec()), ..Metadata::default() };
         out.push((size, encode(&picture, target)));
         out.push((size, encode(&image(size, yuv420(12), Texture::Photo, 4), target)));
     }
+    let size = Size::new(40, 30);
+    out.push((size, encode(&image(size, many_planes(), Texture::Photo, 4), Target::Lossless)));
+    let header = open(&out[out.len() - 1].1, Backend::Cpu).header().clone();
+    assert!(header.front_levels < header.levels, "some index shall stand behind the root samples");
     out
 }
 
