@@ -77,3 +77,8 @@ pub use error::{Error, Limits, Result};
 pub use geom::{Level, Rect, Size};
 pub use grid::Grid;
 pub use image::{Cicp, Image, Metadata, Plane, PlaneInfo, PlaneKind};
+
+/// The code in README.md, as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeDoctests;

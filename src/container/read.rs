@@ -107,6 +107,11 @@ impl Index {
         &self.header
     }
 
+    /// What the caller allows.
+    pub fn limits(&self) -> Limits {
+        self.limits
+    }
+
     /// Takes the bytes of a range that [`Step::Need`] named; fewer than asked for only where the file ends.
     pub fn supply(&mut self, range: &Range<u64>, bytes: Bytes) {
         self.store.insert(range, bytes);

@@ -133,6 +133,11 @@ impl<S: Source> Decoder<S> {
         self.bytes_read.load(Ordering::Relaxed)
     }
 
+    /// What the caller allows.
+    pub(super) fn limits(&self) -> Limits {
+        self.index.lock().unwrap_or_else(PoisonError::into_inner).limits()
+    }
+
     /// Where the bytes come from.
     pub fn source(&self) -> &S {
         &self.source
@@ -354,7 +359,8 @@ impl<S: Source> Source for Counted<'_, S> {
                 .then(|| self.start.slice(range.start as usize..range.end as usize))
         };
         let missing: Vec<Range<u64>> = ranges.iter().filter(|r| known(r).is_none()).cloned().collect();
-        let bytes = as_promised(&missing, self.source.read(&missing)?)?;
+        let bytes =
+            if missing.is_empty() { Vec::new() } else { as_promised(&missing, self.source.read(&missing)?)? };
         self.bytes_read.fetch_add(bytes.iter().map(|b| b.len() as u64).sum(), Ordering::Relaxed);
         let mut bytes = bytes.into_iter();
         Ok(ranges.iter().map(|range| known(range).or_else(|| bytes.next()).unwrap_or_default()).collect())

@@ -7,7 +7,7 @@ use super::plan::{GroupPlan, LevelPlan, Plan, Request};
 use crate::container::Header;
 use crate::container::index::TileGrid;
 use crate::container::write::{File, GroupChunks, Parts};
-use crate::error::{Error, Result};
+use crate::error::{Error, Limits, Result};
 use crate::geom::Rect;
 use crate::stream::Source;
 
@@ -44,6 +44,13 @@ fn level_chunks<S: Source>(
 ) -> Result<GroupChunks> {
     let grid = TileGrid::new(decoder.header(), level.level, group.group);
     let planes = group.planes.len();
+    // The new file has an entry for every tile of the level, also for those left out.
+    let table = grid.tiles.area().saturating_mul((planes * size_of::<Bytes>()) as u64);
+    Limits::check(
+        "the memory needed",
+        table.saturating_add(grid.directory_bytes()),
+        decoder.limits().memory,
+    )?;
     let mut all = vec![Bytes::new(); grid.tiles.area() as usize * planes];
     let mut fetched = decoder.chunks(&level.chunks)?.into_iter();
     let Rect { x, y, width, height } = level.tiles;

@@ -70,9 +70,9 @@ impl EncodeOptions {
         EncodeOptions { target: Target::Quality(90.0), ..Self::lossless() }
     }
 
-    /// For pages that shall load fast (quality 75).
+    /// For pages that shall load fast (quality 60).
     pub fn web() -> Self {
-        EncodeOptions { target: Target::Quality(75.0), ..Self::lossless() }
+        EncodeOptions { target: Target::Quality(60.0), ..Self::lossless() }
     }
 
     /// As [`Self::web`], with a smaller share of the bytes in the small sizes, so that a first view comes sooner.

@@ -16,7 +16,7 @@ const BLOCK: usize = 16;
 /// Columns that a window of 5 is rounded up to, so that its rows are whole vectors.
 const WIDE: usize = 8;
 
-/// Rows of a tile with [`PAD`] more columns on both sides (edges repeat) and room for whole blocks.
+/// Rows of a tile with `PAD` more columns on both sides (edges repeat) and room for whole blocks.
 #[derive(Clone, Debug, Default)]
 pub struct PaddedRows {
     columns: usize,
@@ -63,7 +63,7 @@ impl PaddedRows {
         }
     }
 
-    /// The five rows around row `y`, from [`PAD`] columns left of the first column on. Outside the tile its edge rows
+    /// The five rows around row `y`, from `PAD` columns left of the first column on. Outside the tile its edge rows
     /// repeat.
     pub fn window(&self, y: usize) -> Window<'_> {
         std::array::from_fn(|i| {

@@ -1,7 +1,6 @@
 //! Writes small files of many kinds into a folder, for the fuzzers `index` and `decode` to start from.
 
 #[path = "../it/pictures.rs"]
-#[expect(dead_code, reason = "the tests need more of it")]
 mod pictures;
 
 use pictures::{TEXTURES, gray, image, rgb, rgba, yuv420};

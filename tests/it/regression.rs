@@ -141,7 +141,6 @@ fn interleaved_samples_come_whole_or_not_at_all() {
 
 /// A table of all tiles of a level was made for a file that asked for any number of them, whatever the limits.
 #[test]
-#[ignore = "a fault of src/decode/extract.rs that is still there"]
 fn extracts_stay_within_the_limits() {
     let claims = Claims { tile_log2: 5, ..Claims::new(1 << 17, 1 << 17) };
     let (file, counted) = (claims.file(800_000), Counted::new());

@@ -108,7 +108,7 @@ pub enum Preset {
     Lossless,
     /// No difference is seen (quality 90)
     VisuallyLossless,
-    /// Loads fast in pages (quality 75)
+    /// Loads fast in pages (quality 60)
     Web,
     /// As web, and small sizes load even faster
     ThumbnailFirst,

@@ -140,7 +140,8 @@ mod tests {
     fn frequencies_are_those_of_the_format() {
         let family = family();
         let stored = &stepwell::entropy::tables::FREQUENCIES;
-        let different: Vec<usize> = (0..stored.len()).filter(|&d| family[d].frequencies != stored[d]).collect();
+        let different: Vec<usize> =
+            (0..stored.len()).filter(|&d| family[d].frequencies != stored[d]).collect();
         assert_eq!(different, []);
     }
 }

@@ -18,12 +18,11 @@ const ROWS_PER_OCTAVE: usize = 2;
 #[derive(Clone)]
 pub struct Histogram {
     tokens: Vec<[[[f64; TOKENS]; ROWS]; BANDS]>,
-    raw_bits: f64,
 }
 
 impl Default for Histogram {
     fn default() -> Self {
-        Histogram { tokens: vec![[[[0.0; TOKENS]; ROWS]; BANDS]; 2], raw_bits: 0.0 }
+        Histogram { tokens: vec![[[[0.0; TOKENS]; ROWS]; BANDS]; 2] }
     }
 }
 
@@ -33,26 +32,17 @@ impl Histogram {
         let shift = shift_of_bucket(bucket);
         let token = token_from_magnitude(cell.magnitude >> shift);
         self.tokens[set][cell.place.band][row_of_bucket(bucket)][token.symbol as usize] += 1.0;
-        self.raw_bits += f64::from(shift) + if cell.magnitude > 0 { 1.0 } else { 0.0 };
     }
 
     /// Adds what another has counted.
     pub fn merge(&mut self, other: &Self) {
         let both = self.tokens.as_flattened_mut().as_flattened_mut().as_flattened_mut().iter_mut();
         both.zip(other.tokens.as_flattened().as_flattened().as_flattened()).for_each(|(a, b)| *a += b);
-        self.raw_bits += other.raw_bits;
     }
 
     /// The cheapest maps.
     pub fn best(&self, family: &[Distribution]) -> Maps {
         std::array::from_fn(|set| std::array::from_fn(|band| best_map(&self.tokens[set][band], family)))
-    }
-
-    /// What was counted costs so many bits with these maps, if signs cost one each.
-    pub fn bits(&self, maps: &Maps, family: &[Distribution]) -> f64 {
-        let tokens = self.tokens.as_flattened().as_flattened().iter();
-        let rows = tokens.zip(maps.as_flattened().as_flattened());
-        self.raw_bits + rows.map(|(row, &d)| row_bits(row, &family[usize::from(d)])).sum::<f64>()
     }
 }
 

@@ -67,7 +67,8 @@ impl Picture {
     }
 
     fn planes(&self) -> [Grid<i32>; 3] {
-        let pixels = self.rgb.chunks_exact(3).map(|p| ycocg_from_rgb([p[0].into(), p[1].into(), p[2].into()]));
+        let pixels =
+            self.rgb.chunks_exact(3).map(|p| ycocg_from_rgb([p[0].into(), p[1].into(), p[2].into()]));
         let coded: Vec<[i32; 3]> = pixels.collect();
         std::array::from_fn(|plane| {
             let samples = coded.iter().map(|pixel| pixel[plane]).collect();

@@ -13,13 +13,13 @@ use crate::pictures::{Picture, for_each_tile};
 use crate::tiles::{Bands, FEATURES, Sample, Tile};
 
 /// Every so many-th quad of level 0 is learned from: it has three quarters of them all.
-fn level_0_step() -> usize { crate::tune("STEP", 3.0) as usize }
+const LEVEL_0_STEP: usize = 3;
 /// As many samples of all classes are added to each class's own.
-fn pooled_samples() -> f64 { crate::tune("POOL", 1000.0) }
+const POOLED_SAMPLES: f64 = 1000.0;
 /// Largest coefficient: sums of 25 products with differences of 18 bits stay inside 32 bits by far.
 const MOST: f64 = 4095.0;
 /// Residuals below this many grey levels are as good as none: rounding alone makes that much.
-fn smooth() -> f64 { crate::tune("SMOOTH", 1.0) }
+const SMOOTH: f64 = 1.0;
 /// Fraction bits that residuals keep where their weight is looked up.
 const FINE_BITS: u32 = 3;
 /// Residuals from here on, in grey levels, weigh alike.
@@ -63,14 +63,15 @@ impl Slopes {
             let Distribution { shape, width, .. } = family[usize::from(d)];
             let scale = shape / libm::pow(width, shape);
             let greys = (0..MOST_GREYS << FINE_BITS).map(|i| i as f64 / f64::from(1 << FINE_BITS));
-            greys.map(|r| scale * libm::pow(r * r + smooth() * smooth(), 0.5 * shape - 1.0)).collect()
+            greys.map(|r| scale * libm::pow(r * r + SMOOTH * SMOOTH, 0.5 * shape - 1.0)).collect()
         };
         Slopes { weights, by_row: maps.as_flattened().as_flattened().iter().map(curve).collect() }
     }
 
     fn weight(&self, set: usize, band: usize, row: u8, residual: i32) -> f64 {
         let curve = &self.by_row[(set * BANDS + band) * ROWS + usize::from(row)];
-        curve[(residual.unsigned_abs() >> (COEFFICIENT_BITS - FINE_BITS)).min(curve.len() as u32 - 1) as usize]
+        curve
+            [(residual.unsigned_abs() >> (COEFFICIENT_BITS - FINE_BITS)).min(curve.len() as u32 - 1) as usize]
     }
 
     /// Which row of distributions each symbol of a tile is coded with.
@@ -88,16 +89,15 @@ impl Slopes {
 pub fn fit(pictures: &[Picture], classes: usize, weighting: &Weighting) -> Table {
     let mut normals = vec![Normal::default(); SETS * BANDS * classes];
     let work = |tile: &Tile| (tile.coefficient_set(), tile_normals(tile, classes, weighting));
-    for_each_tile(pictures, work, |n, (set, tile)| {
-        let factor = libm::pow(1e6 / pictures[n].pixels() as f64, crate::tune("PPOW", 0.0));
+    for_each_tile(pictures, work, |_, (set, tile)| {
         let sums = normals[set * BANDS * classes..].iter_mut().zip(&tile);
-        sums.for_each(|(sum, normal)| sum.merge(normal, factor));
+        sums.for_each(|(sum, normal)| sum.merge(normal, 1.0));
     });
     let mut coefficients = Vec::new();
     for normals in normals.chunks(classes) {
         let mut pool = Normal::default();
         normals.iter().for_each(|normal| pool.merge(normal, 1.0));
-        let solve = |normal: &Normal| quantised(normal.clone().with_pool(&pool, pooled_samples()).solve());
+        let solve = |normal: &Normal| quantised(normal.clone().with_pool(&pool, POOLED_SAMPLES).solve());
         coefficients.extend(normals.iter().map(solve));
     }
     Table { classes, coefficients }
@@ -109,7 +109,7 @@ fn quantised(x: [f64; FEATURES]) -> Coefficients {
 
 fn tile_normals(tile: &Tile, classes: usize, weighting: &Weighting) -> Vec<Normal> {
     let mut normals = vec![Normal::default(); BANDS * classes];
-    let step = if tile.level == 0 { level_0_step() } else { 1 };
+    let step = if tile.level == 0 { LEVEL_0_STEP } else { 1 };
     let set = tile.context_set();
     let mut add = |sample: &Sample, weight: f64| {
         let normal = &mut normals[sample.place.band * classes + sample.class.min(classes - 1)];

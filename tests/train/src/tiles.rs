@@ -12,13 +12,6 @@ use crate::predictors::Table;
 pub const FEATURES: usize = NEIGHBOURS + 1;
 /// Depth of the training pictures.
 const BITS: u32 = 8;
-/// Quantiser steps of lossy files, in grey levels at full resolution: about 3 and 1.5 bits a pixel.
-const LOSSY_STEPS: [f64; 2] = [2.0, 6.0];
-/// As in `src/encode/levels.rs`.
-const CHROMA_STEPS: [f64; 3] = [1.0, 2.5, 2.05];
-const BAND_STEPS: [f64; BANDS] = [1.0, std::f64::consts::SQRT_2, std::f64::consts::SQRT_2];
-/// Magnitudes are rounded up from 1 - this below a step on.
-const ROUNDING: f64 = 0.36;
 
 /// A tile of a level of a plane.
 pub struct Tile {
@@ -65,7 +58,11 @@ impl Tile {
         tile.lower.fill_from(lower);
         let mut means = Grid::new(shape.columns, shape.height());
         for y in 0..shape.height() {
-            means.row_mut(y).iter_mut().enumerate().for_each(|(x, mean)| *mean = pair_mean(samples.row(y), x));
+            means
+                .row_mut(y)
+                .iter_mut()
+                .enumerate()
+                .for_each(|(x, mean)| *mean = pair_mean(samples.row(y), x));
         }
         tile.means.fill_from(&means);
         let below = |row: usize| (row < shape.v_rows).then(|| samples.row(2 * row + 1));
@@ -86,7 +83,8 @@ impl Tile {
     /// Visits the values of a band in every `step`-th column.
     pub fn samples(&self, band: usize, step: usize, mut visit: impl FnMut(&Sample)) {
         for row in 0..self.shape.rows {
-            let window = if band == 0 { self.lower.window(row) } else { self.means.window(2 * row + band - 1) };
+            let window =
+                if band == 0 { self.lower.window(row) } else { self.means.window(2 * row + band - 1) };
             let targets = &self.targets[row];
             for column in (row % step..self.shape.band_columns(band, row)).step_by(step) {
                 let mut features = differences(&window, column);
@@ -112,7 +110,11 @@ impl Tile {
             self.samples(band, 1, |sample| {
                 let coefficients = table.at(self.coefficient_set(), band, sample.class);
                 let sum: i32 = coefficients.iter().zip(sample.features).map(|(&c, f)| i32::from(c) * f).sum();
-                residuals.set(sample.place.column, sample.place.row, (sample.target << COEFFICIENT_BITS) - sum);
+                residuals.set(
+                    sample.place.column,
+                    sample.place.row,
+                    (sample.target << COEFFICIENT_BITS) - sum,
+                );
             });
         }
         residuals
@@ -122,21 +124,6 @@ impl Tile {
     pub fn lossless_magnitudes(&self, residuals: &Bands<i32>) -> Bands<u32> {
         const HALF: i32 = 1 << (COEFFICIENT_BITS - 1);
         residuals.each_ref().map(|band| map(band, |r| ((HALF - r) >> COEFFICIENT_BITS).unsigned_abs()))
-    }
-
-    /// About the magnitudes that lossy files of some qualities code: levels above are taken to be exact.
-    pub fn lossy_magnitudes(&self, residuals: &Bands<i32>) -> Vec<Bands<u32>> {
-        let step = LOSSY_STEPS.map(|step| step * CHROMA_STEPS[self.plane] * 0.5f64.powi(self.level as i32));
-        // Finer steps take fractions of grey levels, which the pictures do not have.
-        let steps = step.iter().filter(|&&step| step >= 1.0);
-        let unit = f64::from(1 << COEFFICIENT_BITS);
-        let quantised = |step: f64| {
-            std::array::from_fn(|band| {
-                let step = step * BAND_STEPS[band] * unit;
-                map(&residuals[band], |r| (f64::from(r.unsigned_abs()) / step + ROUNDING) as u32)
-            })
-        };
-        steps.map(|&step| quantised(step)).collect()
     }
 }
 
