@@ -53,7 +53,7 @@ bench: need-cargo ## measure sizes, quality and speed beside other codecs (long;
 fuzz: need-cargo ## run every fuzzer for FUZZ_SECONDS (60); see tests/fuzz/README.md
 	@for t in index decode round_trip; do sh tests/fuzz/run.sh $$t $(FUZZ_SECONDS) || exit 1; done
 
-train: need-cargo ## fit the trained constants anew: make train TRAIN="PICTURES OUT"; see CONTRIBUTING.md
+train: need-cargo ## fit the trained constants anew: make train TRAIN="PICTURES src"; see CONTRIBUTING.md
 	$(CARGO) run --locked --release --manifest-path tests/train/Cargo.toml --target-dir "$(TARGET)" -- $(TRAIN)
 
 clean: ## remove everything that was built

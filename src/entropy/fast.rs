@@ -1,7 +1,6 @@
 //! The tile decoder for speed: the same result as `cpu.rs`, with the contexts of a whole row at once and few branches.
 //!
-//! Even and odd columns are kept apart, so that a phase's neighbours lie next to each other and its sums become vector
-//! code. Only the rANS step itself goes lane by lane; lanes do not depend on each other but for the word they read.
+//! Only the rANS step itself goes lane by lane; lanes do not depend on each other but for the word they read.
 
 use super::context::BANDS;
 use super::cpu::words_from_bytes;

@@ -3,8 +3,9 @@
 use rayon::prelude::*;
 
 use super::cpu::Parameters;
+use super::fast::put_row;
 use super::rows::{PaddedRows, Rule, row_sums};
-use super::{Predictor, flips_sign, prediction_from_sum, quad_mean, row_mean, row_means, row_samples};
+use super::{Predictor, flips_sign, prediction_from_sum, quad_mean, row_mean, row_means};
 use crate::entropy::{Symbols, TileShape};
 use crate::grid::Grid;
 use crate::residual::MAX_CROSS;
@@ -84,23 +85,13 @@ pub fn analyse(
     let mut samples = Grid::new(shape.width(), shape.height());
     for (row, targets) in targets.iter().enumerate() {
         let h0 = coder.code(1, row, &mean_rows, 2 * row, None, &targets[1]);
-        put_samples(means.row(2 * row), &h0, samples.row_mut(2 * row));
+        put_row(means.row(2 * row), &h0, samples.row_mut(2 * row));
         if row < shape.v_rows {
             let h1 = coder.code(2, row, &mean_rows, 2 * row + 1, Some(&h0), &targets[2]);
-            put_samples(means.row(2 * row + 1), &h1, samples.row_mut(2 * row + 1));
+            put_row(means.row(2 * row + 1), &h1, samples.row_mut(2 * row + 1));
         }
     }
     Analysed { symbols: coder.symbols, samples, residuals: coder.residuals }
-}
-
-fn put_samples(means: &[i32], h: &[i32], out: &mut [i32]) {
-    for (x, out) in out.chunks_mut(2).enumerate() {
-        match out {
-            [left, right] => (*left, *right) = row_samples(means[x], h[x]),
-            [last] => *last = means[x],
-            _ => {}
-        }
-    }
 }
 
 struct Coder<'a> {

@@ -84,7 +84,8 @@ impl Plane<'_> {
     }
 }
 
-fn put_row(means: &[i32], h: &[i32], out: &mut [i32]) {
+/// Samples of a row from its means and H.
+pub(super) fn put_row(means: &[i32], h: &[i32], out: &mut [i32]) {
     for ((out, &mean), &h) in out.chunks_exact_mut(2).zip(means).zip(h) {
         (out[0], out[1]) = row_samples(mean, h);
     }
