@@ -114,7 +114,7 @@ fn read_fixed(r: &mut Reader) -> Result<Header> {
         canvas,
         window,
         levels: 0,
-        tile_log2: 0,
+        tile_log2: [0; 2],
         colour: ColourTransform::None,
         colour_first: 0,
         fraction_bits: 0,
@@ -139,9 +139,10 @@ fn read_fixed_tail(r: &mut Reader, header: &mut Header) -> Result<()> {
             levels_for(header.canvas)
         ));
     }
-    header.tile_log2 = r.u8()?.into();
-    if !(5..=7).contains(&header.tile_log2) {
-        return r.fail(format!("tiles of 2^{} quads", header.tile_log2));
+    let tiles = u32::from(r.u8()?);
+    header.tile_log2 = [tiles & 15, tiles >> 4];
+    if let Some(log2) = header.tile_log2.iter().find(|log2| !(5..=7).contains(*log2)) {
+        return r.fail(format!("tiles of 2^{log2} quads"));
     }
     header.colour = match r.u8()? {
         0 => ColourTransform::None,
@@ -290,7 +291,8 @@ pub(super) fn write(header: &Header) -> Vec<u8> {
         ColourTransform::None => 0,
         ColourTransform::YCoCg => 1,
     };
-    out.extend([header.planes.len() as u8, header.levels, header.tile_log2 as u8, colour]);
+    let tiles = header.tile_log2[0] | header.tile_log2[1] << 4;
+    out.extend([header.planes.len() as u8, header.levels, tiles as u8, colour]);
     let (first, fraction) = (header.colour_first as u8, header.fraction_bits as u8);
     out.extend([first, fraction, header.front_levels, header.orientation]);
     for (i, plane) in header.planes.iter().enumerate() {

@@ -85,8 +85,8 @@ pub struct Header {
     pub window: Rect,
     /// The root is this LoQ.
     pub levels: Level,
-    /// Tiles have 2^this quads a side.
-    pub tile_log2: u32,
+    /// Tiles have 2^this quads a side: those of LoQ 0, and those of all other levels.
+    pub tile_log2: [u32; 2],
     /// Colour transform.
     pub colour: ColourTransform,
     /// The first of the three planes it applies to.
@@ -132,6 +132,11 @@ impl Header {
     /// Bits of a plane's coded samples, fraction bits included (the colour transform's extra bit is not).
     pub fn coded_bits(&self, plane: usize) -> u32 {
         u32::from(self.planes[plane].depth) + self.fraction_bits
+    }
+
+    /// log2 of the quads that tiles of a level have a side.
+    pub fn tile_log2(&self, level: Level) -> u32 {
+        self.tile_log2[usize::from(level > 0)]
     }
 
     /// Size of a plane at a LoQ.

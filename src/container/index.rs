@@ -32,9 +32,10 @@ impl TileGrid {
         let planes = &header.groups[group];
         let quads = header.plane_size(planes.start, level + 1);
         let cells = |size: Size, side: u32| size.rect().cells(side, side).size();
-        let tiles = cells(quads, 1 << header.tile_log2);
+        let tile_log2 = header.tile_log2(level);
+        let tiles = cells(quads, 1 << tile_log2);
         let blocks = cells(tiles, BLOCK_TILES);
-        TileGrid { quads, tiles, blocks, tile_log2: header.tile_log2, planes: planes.len() }
+        TileGrid { quads, tiles, blocks, tile_log2, planes: planes.len() }
     }
 
     /// Bytes of the directory.

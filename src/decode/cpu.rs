@@ -21,7 +21,7 @@ pub fn decode_group(
         let bytes = chunks.fetch(&level.chunks)?;
         let mut planes: Vec<Part> = plan.planes.iter().map(|_| Part::new(level.samples())).collect();
         for (tile, place) in level.tile_places().enumerate() {
-            let (quads, shape) = tile_shape(header.tile_log2, level.size, place);
+            let (quads, shape) = tile_shape(level.tile_log2, level.size, place);
             let mut residuals: Vec<Symbols> = Vec::new();
             for (i, &plane) in plan.planes.iter().enumerate() {
                 let params = &header.params[usize::from(level.level)][plane];

@@ -67,7 +67,6 @@ impl Sink for Whole {
 }
 
 struct LevelDecoder<'a> {
-    tile_log2: u32,
     level: &'a LevelPlan,
     lower: &'a [Part],
     models: Vec<Prepared<'a>>,
@@ -78,7 +77,6 @@ impl<'a> LevelDecoder<'a> {
     fn new(header: &'a Header, plan: &GroupPlan, level: &'a LevelPlan, lower: &'a [Part]) -> Self {
         let params = &header.params[usize::from(level.level)];
         LevelDecoder {
-            tile_log2: header.tile_log2,
             level,
             lower,
             models: plan.planes.iter().map(|&p| Prepared::new(&params[p].model)).collect(),
@@ -112,7 +110,7 @@ impl<'a> LevelDecoder<'a> {
         bytes: &[bytes::Bytes],
         chunks: &[crate::container::index::Chunk],
     ) -> Result<Vec<Part>> {
-        let (quads, shape) = tile_shape(self.tile_log2, self.level.size, place);
+        let (quads, shape) = tile_shape(self.level.tile_log2, self.level.size, place);
         let mut residuals: Vec<Symbols> = Vec::with_capacity(bytes.len());
         let mut parts = Vec::with_capacity(bytes.len());
         for (plane, (bytes, chunk)) in bytes.iter().zip(chunks).enumerate() {

@@ -207,7 +207,7 @@ fn group_plan(header: &Header, group: usize, planes: Vec<usize>, on_canvas: Rect
         let grid = TileGrid::new(header, level, group);
         let tiles = grid.tiles_of_quads(needed.parent());
         let size = header.plane_size(planes[0], level);
-        levels.push(LevelPlan { level, size, tiles, tile_log2: header.tile_log2, chunks: Vec::new() });
+        levels.push(LevelPlan { level, size, tiles, tile_log2: header.tile_log2(level), chunks: Vec::new() });
         needed = grid.quads_of_tiles(tiles);
     }
     levels.reverse();

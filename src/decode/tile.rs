@@ -17,6 +17,7 @@ pub fn tile_shape(tile_log2: u32, level: Size, (x, y): (u32, u32)) -> (Rect, Til
         Rect { x: x * side, y: y * side, width: side, height: side }.intersect(level.at_level(1).rect());
     let whole = |start: u32, count: u32, all: u32| (all / 2).saturating_sub(start).min(count) as usize;
     let shape = TileShape {
+        tile_log2,
         columns: quads.width as usize,
         rows: quads.height as usize,
         h_columns: whole(quads.x, quads.width, level.width),

@@ -46,7 +46,7 @@ pub fn encode_levels(
             let coders = coder.plane_coders(level as Level, group.clone(), &lower);
             let original: Vec<&Grid<i32>> = group.clone().map(|p| &pyramid.planes[p][level]).collect();
             let above: Vec<&Grid<i32>> = lower[group.clone()].iter().collect();
-            let coded = encode_level(&original, &above, &coders, options.tile_log2);
+            let coded = encode_level(&original, &above, &coders, header.tile_log2(level as Level));
             chunks[level].push(coded.chunks);
             let params = coders.iter().zip(coded.models).map(|(c, model)| level_params(&c.parameters, model));
             header.params[level].extend(params);

@@ -5,7 +5,7 @@ use super::context::{BANDS, Contexts, Place, walk};
 use super::distribution::{FREQUENCY_BITS, slot_from_offset};
 use super::lanes::{DEFERRED_SIGNS, STATE_MIN, TileShape, pack_states};
 use super::model::TileModel;
-use super::rows::{LANES, RowContexts, phase_buckets};
+use super::rows::{HALF, RowContexts, half_buckets};
 use super::tables::FREQUENCIES;
 use super::token::{MAGNITUDE_CAP, context_magnitude, shift_of_bucket, token_from_magnitude};
 
@@ -25,7 +25,7 @@ pub struct Cell {
 /// Calls `visit` for each symbol of a tile, in coding order.
 pub fn cells(symbols: &Symbols, shape: &TileShape, set: usize, deep: bool, mut visit: impl FnMut(Cell)) {
     let live = live_lanes(symbols, shape);
-    if !deep && RowContexts::serves(shape) {
+    if !deep {
         return row_cells(symbols, shape, set, &live, visit);
     }
     let mut contexts = Contexts::new(*shape, deep);
@@ -43,21 +43,23 @@ pub fn cells(symbols: &Symbols, shape: &TileShape, set: usize, deep: bool, mut v
 /// The same with the contexts of whole rows.
 fn row_cells(symbols: &Symbols, shape: &TileShape, set: usize, live: &[bool], mut visit: impl FnMut(Cell)) {
     let mut contexts = RowContexts::new(shape, set);
-    let mut buckets = [0; LANES];
+    let mut buckets = [0; HALF];
+    let per_lane = shape.columns_per_lane();
     for row in 0..shape.rows {
         for band in 0..BANDS {
             contexts.start_row(band, row);
-            for phase in 0..2 {
-                let mut lanes = 0;
-                phase_buckets(&mut contexts, band, row, phase, &mut buckets, &mut lanes);
-                let magnitudes = contexts.phase_mut(band, row, phase);
-                let values = symbols.row(band, row).iter().skip(phase).step_by(2);
-                for (lane, (&value, magnitude)) in values.zip(magnitudes).enumerate().take(lanes) {
-                    if live[lane] {
-                        let bucket = buckets[lane];
-                        *magnitude = seen_by_contexts(value, bucket).min(MAGNITUDE_CAP);
-                        visit(Cell { value, lane, band, bucket });
-                    }
+            for &phase in shape.phases() {
+                let half = phase % 2;
+                if phase < 2 {
+                    let count = &mut 0;
+                    half_buckets(&mut contexts, band, row, half, &mut buckets, count);
+                }
+                let columns = (phase..shape.band_columns(band, row)).step_by(per_lane);
+                let (values, magnitudes) = (symbols.row(band, row), contexts.half_mut(band, row, half));
+                for (lane, column) in columns.enumerate().filter(|&(lane, _)| live[lane]) {
+                    let (value, bucket) = (values[column], buckets[column / 2]);
+                    magnitudes[column / 2] = seen_by_contexts(value, bucket).min(MAGNITUDE_CAP);
+                    visit(Cell { value, lane, band, bucket });
                 }
             }
             contexts.finish_row(band, row);

@@ -7,7 +7,7 @@ use super::cpu::words_from_bytes;
 use super::distribution::{ALIAS, AliasEntry, FREQUENCY_BITS, resolve};
 use super::lanes::{DEFERRED_SIGNS, STATE_MIN, TileShape, unpack_states};
 use super::model::TileModel;
-use super::rows::{LANES, RowContexts};
+use super::rows::{HALF, RowContexts};
 use super::token::{MAGNITUDE_CAP, TOKENS, base_and_bits, context_magnitude, shift_of_bucket};
 use super::{Symbols, TileFault, cpu};
 use crate::simd::vectorised;
@@ -70,7 +70,7 @@ pub fn decode_tile(chunk: &[u8], shape: &TileShape, prepared: &Prepared) -> Resu
     if chunk.is_empty() {
         return Ok(Symbols::new(shape));
     }
-    if prepared.model.deep || !RowContexts::serves(shape) {
+    if prepared.model.deep {
         return cpu::decode_tile(chunk, shape, prepared.model);
     }
     let words = words_from_bytes(chunk)?;
@@ -79,8 +79,8 @@ pub fn decode_tile(chunk: &[u8], shape: &TileShape, prepared: &Prepared) -> Resu
         shape,
         prepared,
         words: Words { words: &words, at: used },
-        states: [0; LANES],
-        nonzero: [0; LANES],
+        states: [0; HALF],
+        nonzero: [0; HALF],
         all_signs_seen: false,
         deferred: Vec::with_capacity(shape.lanes() * DEFERRED_SIGNS as usize),
         symbols: Symbols::new(shape),
@@ -121,8 +121,8 @@ struct Tile<'a> {
     shape: &'a TileShape,
     prepared: &'a Prepared<'a>,
     words: Words<'a>,
-    states: [u32; LANES],
-    nonzero: [u32; LANES],
+    states: [u32; HALF],
+    nonzero: [u32; HALF],
     /// Whether every live lane has had its deferred signs.
     all_signs_seen: bool,
     /// Lane, and place among the symbols.
@@ -140,14 +140,20 @@ impl Tile<'_> {
     #[inline(always)]
     fn decode(&mut self) {
         let mut contexts = RowContexts::new(self.shape, self.prepared.model.set);
-        let mut buckets = [0u32; LANES];
+        let mut buckets = [0u32; HALF];
         for row in 0..self.shape.rows {
             for band in 0..BANDS {
                 contexts.start_row(band, row);
-                for phase in 0..2 {
-                    let lanes = contexts.buckets(band, row, phase, &mut buckets);
-                    let start = (band * self.shape.rows + row) * self.shape.columns + phase;
-                    self.decode_lanes(band, lanes, start, &buckets, contexts.phase_mut(band, row, phase));
+                for half in 0..2 {
+                    let count = contexts.buckets(band, row, half, &mut buckets);
+                    let start = (band * self.shape.rows + row) * self.shape.columns + half;
+                    self.decode_half(
+                        band,
+                        half,
+                        start,
+                        &buckets[..count],
+                        contexts.half_mut(band, row, half),
+                    );
                 }
                 contexts.finish_row(band, row);
             }
@@ -158,40 +164,46 @@ impl Tile<'_> {
         }
     }
 
+    /// Decodes the even (`half` 0) or odd columns of a row: every second symbol from `start` on.
     #[inline(always)]
-    fn decode_lanes(
-        &mut self,
-        band: usize,
-        lanes: usize,
-        start: usize,
-        buckets: &[u32; LANES],
-        out: &mut [u32],
-    ) {
-        let plain = buckets[..lanes].iter().all(|&b| b < super::token::ROWS as u32);
-        if self.all_signs_seen && plain {
-            let (rows, tokens) = (&self.prepared.rows[band], &self.prepared.tokens);
-            let symbols = &mut self.symbols.data[start..];
-            decode_plain(rows, tokens, &mut self.words, &mut self.states[..lanes], buckets, symbols, out);
-        } else {
-            self.decode_any(band, lanes, start, buckets, out);
+    fn decode_half(&mut self, band: usize, half: usize, start: usize, buckets: &[u32], out: &mut [u32]) {
+        let plain = self.all_signs_seen && buckets.iter().all(|&b| b < super::token::ROWS as u32);
+        let per_lane = self.shape.columns_per_lane();
+        let phases = self.shape.phases().iter().filter(|&&phase| phase % 2 == half);
+        for first in phases.map(|phase| phase / 2) {
+            if first >= buckets.len() {
+                continue;
+            }
+            let (start, buckets, out) = (start + 2 * first, &buckets[first..], &mut out[first..]);
+            match (plain, per_lane) {
+                (true, 2) => self.decode_plain::<1>(band, start, buckets, out),
+                (true, 4) => self.decode_plain::<2>(band, start, buckets, out),
+                _ => self.decode_any(band, start, per_lane / 2, buckets, out),
+            }
         }
     }
 
     #[inline(always)]
-    fn decode_any(
+    fn decode_plain<const STEP: usize>(
         &mut self,
         band: usize,
-        lanes: usize,
         start: usize,
-        buckets: &[u32; LANES],
+        buckets: &[u32],
         out: &mut [u32],
     ) {
-        for lane in 0..lanes {
+        let (rows, tokens) = (&self.prepared.rows[band], &self.prepared.tokens);
+        let symbols = &mut self.symbols.data[start..];
+        decode_plain::<STEP>(rows, tokens, &mut self.words, &mut self.states, buckets, symbols, out);
+    }
+
+    #[inline(always)]
+    fn decode_any(&mut self, band: usize, start: usize, step: usize, buckets: &[u32], out: &mut [u32]) {
+        for (lane, at) in (0..buckets.len()).step_by(step).enumerate() {
             let state = self.states[lane];
             if state == 0 {
                 continue;
             }
-            let row = &self.prepared.rows[band][(buckets[lane] as usize).min(BUCKETS - 1)];
+            let row = &self.prepared.rows[band][(buckets[at] as usize).min(BUCKETS - 1)];
             let slot = resolve(row.alias, state & ((1 << FREQUENCY_BITS) - 1));
             let deferring = self.nonzero[lane] < DEFERRED_SIGNS;
             let split = !deferring && row.shift == 0 && (slot.symbol == 1 || slot.symbol == 2);
@@ -212,8 +224,8 @@ impl Tile<'_> {
             let low = low & low_mask(row.shift);
             let magnitude = base.wrapping_add(mantissa).wrapping_shl(row.shift) | low;
             self.states[lane] = x;
-            out[lane] = context_magnitude(slot.symbol, row.shift).min(MAGNITUDE_CAP);
-            let place = start + 2 * lane;
+            out[at] = context_magnitude(slot.symbol, row.shift).min(MAGNITUDE_CAP);
+            let place = start + 2 * at;
             self.symbols.data[place] = signed(magnitude, sign.into());
             if deferring && magnitude != 0 {
                 self.nonzero[lane] += 1;
@@ -223,19 +235,21 @@ impl Tile<'_> {
     }
 }
 
-/// Lanes that all have no shift and no signs to defer: nearly all of them.
+/// A phase whose lanes all have no shift and no signs to defer: nearly every one. It has every `STEP`-th column of its
+/// half.
 #[inline(always)]
-fn decode_plain(
+fn decode_plain<const STEP: usize>(
     rows: &[Row],
     tokens: &[TokenInfo; TOKENS],
     words: &mut Words,
     states: &mut [u32],
-    buckets: &[u32; LANES],
+    buckets: &[u32],
     symbols: &mut [i32],
     out: &mut [u32],
 ) {
     let mut input = Words { words: words.words, at: words.at };
-    for (lane, ((state, &bucket), out)) in states.iter_mut().zip(buckets).zip(out).enumerate() {
+    let columns = buckets.iter().zip(out).step_by(STEP);
+    for (lane, (state, (&bucket, out))) in states.iter_mut().zip(columns).enumerate() {
         if *state == 0 {
             continue;
         }
@@ -257,7 +271,7 @@ fn decode_plain(
         let magnitude = token.base.wrapping_add(raw as u32 & low_mask(token.mantissa_bits));
         *state = x;
         *out = token.context;
-        symbols[2 * lane] = signed(magnitude, negative | raw_sign);
+        symbols[2 * STEP * lane] = signed(magnitude, negative | raw_sign);
     }
     words.at = input.at;
 }

@@ -3,6 +3,8 @@
 /// The part of a level that one tile covers, in quads (2 × 2 samples of the level), and which bands exist where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TileShape {
+    /// log2 of the quads a side of the level's tiles, which those at its border do not reach.
+    pub tile_log2: u32,
     /// Columns of quads.
     pub columns: usize,
     /// Rows of quads.
@@ -14,9 +16,10 @@ pub struct TileShape {
 }
 
 impl TileShape {
-    /// Columns that each lane decodes: more in flat tiles, whose lanes would otherwise cost more than they carry.
+    /// Columns that each lane decodes: more in small and flat tiles, whose lanes would otherwise cost more than they
+    /// carry.
     pub fn columns_per_lane(&self) -> usize {
-        let mut per_lane = 2;
+        let mut per_lane = if self.tile_log2 == 5 { 4 } else { 2 };
         while per_lane < 8 && self.rows * per_lane * 3 < 96 && self.columns > per_lane {
             per_lane *= 2;
         }

@@ -1,18 +1,18 @@
-//! Contexts for whole rows: [`super::context`] for speed, for tiles whose lanes have two columns each.
+//! Contexts for whole rows: [`super::context`] for speed.
 //!
-//! Even and odd columns are kept apart, so that a phase's neighbours lie next to each other and its sums become vector
-//! code.
+//! Even and odd columns are kept apart: all even columns come before the odd ones, whatever the columns of a lane, and
+//! see nothing of each other, so that the sums of a half become vector code.
 
 use super::context::{BANDS, TERMS};
 use super::lanes::TileShape;
 use super::tables::WEIGHTS;
 use crate::simd::vectorised;
 
-/// Lanes of the largest tile.
-pub const LANES: usize = 64;
-/// Lanes with a border on both sides, in whole vectors.
-const STRIDE: usize = LANES + 16;
-/// Where lane 0 stands.
+/// Even (and odd) columns of the largest tile, and so the most lanes a tile has.
+pub const HALF: usize = 64;
+/// A half with a border on both sides, in whole vectors.
+const STRIDE: usize = HALF + 16;
+/// Where its first column stands.
 const FIRST: usize = 8;
 /// Context magnitudes of a row, its even and its odd columns.
 #[derive(Clone, Copy)]
@@ -27,17 +27,17 @@ impl Magnitudes {
     /// Repeats the edge columns outwards.
     fn pad(&mut self, columns: usize) {
         self.odd[FIRST - 1] = self.even[FIRST];
-        let lanes = columns / 2;
+        let half = columns / 2;
         if columns.is_multiple_of(2) {
-            self.even[FIRST + lanes] = self.odd[FIRST + lanes - 1];
+            self.even[FIRST + half] = self.odd[FIRST + half - 1];
         } else {
-            self.odd[FIRST + lanes] = self.even[FIRST + lanes];
+            self.odd[FIRST + half] = self.even[FIRST + half];
         }
     }
 
-    /// A phase's own columns, and those left and right of them.
+    /// A half's own columns, and those left and right of them.
     #[inline(always)]
-    fn phase(&self, odd: bool) -> [&[u32; LANES]; 3] {
+    fn half(&self, odd: bool) -> [&[u32; HALF]; 3] {
         if odd {
             [window(&self.odd, FIRST), window(&self.even, FIRST), window(&self.even, FIRST + 1)]
         } else {
@@ -47,8 +47,8 @@ impl Magnitudes {
 }
 
 #[inline(always)]
-fn window(columns: &[u32; STRIDE], start: usize) -> &[u32; LANES] {
-    columns[start..].first_chunk().unwrap_or(&[0; LANES])
+fn window(columns: &[u32; STRIDE], start: usize) -> &[u32; HALF] {
+    columns[start..].first_chunk().unwrap_or(&[0; HALF])
 }
 
 /// The context magnitudes that the next row needs: of each band the current row and the two above it, by turns.
@@ -61,11 +61,6 @@ pub struct RowContexts {
 }
 
 impl RowContexts {
-    /// Whether a tile can be walked so.
-    pub fn serves(shape: &TileShape) -> bool {
-        shape.columns_per_lane() == 2 && shape.lanes() <= LANES
-    }
-
     /// For a tile with nothing decoded yet.
     #[inline(always)]
     pub fn new(shape: &TileShape, set: usize) -> Self {
@@ -80,26 +75,26 @@ impl RowContexts {
         self.magnitudes[band][row % 3] = NO_MAGNITUDES;
     }
 
-    /// The buckets of the symbols of a phase (0 even columns, 1 odd ones), and how many there are.
+    /// The buckets of the symbols of a half (0 even columns, 1 odd ones), and how many there are.
     #[inline(always)]
-    pub fn buckets(&mut self, band: usize, row: usize, phase: usize, buckets: &mut [u32; LANES]) -> usize {
+    pub fn buckets(&mut self, band: usize, row: usize, half: usize, buckets: &mut [u32; HALF]) -> usize {
         let (columns, rows) = self.extent[band];
-        let lanes = if row < rows { (columns + 1 - phase) / 2 } else { 0 };
-        if phase == 1 && self.columns.is_multiple_of(2) {
+        let count = if row < rows { (columns + 1 - half) / 2 } else { 0 };
+        if half == 1 && self.columns.is_multiple_of(2) {
             // The last column has no right neighbour, and so counts its left one twice.
             let here = &mut self.magnitudes[band][row % 3];
             let last = FIRST + self.columns / 2;
             here.even[last] = here.even[last - 1];
         }
-        bucket_row(self.set, band, row, phase, lanes, &self.magnitudes, buckets);
-        lanes
+        bucket_row(self.set, band, row, half, count, &self.magnitudes, buckets);
+        count
     }
 
-    /// Where the context magnitudes of a phase go, a lane each.
+    /// Where the context magnitudes of a half go.
     #[inline(always)]
-    pub fn phase_mut(&mut self, band: usize, row: usize, phase: usize) -> &mut [u32] {
+    pub fn half_mut(&mut self, band: usize, row: usize, half: usize) -> &mut [u32] {
         let row = &mut self.magnitudes[band][row % 3];
-        let columns = if phase == 0 { &mut row.even } else { &mut row.odd };
+        let columns = if half == 0 { &mut row.even } else { &mut row.odd };
         &mut columns[FIRST..]
     }
 
@@ -112,47 +107,47 @@ impl RowContexts {
 
 vectorised! {
 /// [`RowContexts::buckets`] for callers that are not compiled for wide vectors themselves.
-pub fn phase_buckets(
+pub fn half_buckets(
     contexts: &mut RowContexts,
     band: usize,
     row: usize,
-    phase: usize,
-    buckets: &mut [u32; LANES],
-    lanes: &mut usize,
+    half: usize,
+    buckets: &mut [u32; HALF],
+    count: &mut usize,
 ) {
-    *lanes = contexts.buckets(band, row, phase, buckets);
+    *count = contexts.buckets(band, row, half, buckets);
 }
 }
 
-/// The buckets of all lanes of a phase: [`super::context::Contexts::bucket`], a row at a time.
+/// The buckets of a half: [`super::context::Contexts::bucket`], a row at a time.
 #[inline(always)]
 fn bucket_row(
     set: usize,
     band: usize,
     row: usize,
-    phase: usize,
-    lanes: usize,
+    half: usize,
+    count: usize,
     magnitudes: &[[Magnitudes; 3]; BANDS],
-    buckets: &mut [u32; LANES],
+    buckets: &mut [u32; HALF],
 ) {
-    let weights: &[u32; TERMS] = &WEIGHTS[set][band][phase][usize::from(row == 0)];
-    let odd = phase == 1;
-    let mut sums = [weights[0]; LANES];
-    // Whole vectors: what lanes beyond the last compute is not used.
-    let lanes = lanes.next_multiple_of(8).min(LANES);
-    let mut add = |weight: u32, terms: &[u32; LANES]| {
-        for (sum, &term) in sums[..lanes].iter_mut().zip(terms) {
+    let weights: &[u32; TERMS] = &WEIGHTS[set][band][half][usize::from(row == 0)];
+    let odd = half == 1;
+    let mut sums = [weights[0]; HALF];
+    // Whole vectors: what is computed beyond the last column is not used.
+    let count = count.next_multiple_of(8).min(HALF);
+    let mut add = |weight: u32, terms: &[u32; HALF]| {
+        for (sum, &term) in sums[..count].iter_mut().zip(terms) {
             *sum += weight * term;
         }
     };
-    let current = |band: usize| magnitudes[band][row % 3].phase(odd);
+    let current = |band: usize| magnitudes[band][row % 3].half(odd);
     if row > 0 {
-        let above = |band: usize| magnitudes[band][(row + 2) % 3].phase(odd);
+        let above = |band: usize| magnitudes[band][(row + 2) % 3].half(odd);
         let [north, west, east] = above(band);
         add(weights[1], north);
         add(weights[2], west);
         add(weights[2], east);
-        let north2 = if row > 1 { magnitudes[band][(row + 1) % 3].phase(odd)[0] } else { north };
+        let north2 = if row > 1 { magnitudes[band][(row + 1) % 3].half(odd)[0] } else { north };
         add(weights[3], north2);
         add(weights[8], above((band + 1) % BANDS)[0]);
         add(weights[8], above((band + 2) % BANDS)[0]);
@@ -168,7 +163,7 @@ fn bucket_row(
         add(weights[7], west);
         add(weights[7], east);
     }
-    for (bucket, &sum) in buckets[..lanes].iter_mut().zip(&sums) {
+    for (bucket, &sum) in buckets[..count].iter_mut().zip(&sums) {
         *bucket = bucket_by_float(sum);
     }
 }

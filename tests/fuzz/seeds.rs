@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 if i == 1 {
                     picture.metadata = Metadata { xmp: Some(b"<x/>".to_vec()), ..Metadata::default() };
                 }
-                let options = EncodeOptions { target, tile_log2: 5, ..EncodeOptions::lossless() };
+                let options = EncodeOptions { target, tile_log2: [5; 2], ..EncodeOptions::lossless() };
                 std::fs::write(format!("{folder}/{number}.swl"), Encoder::new(options).encode(&picture)?)?;
             }
         }

@@ -8,7 +8,7 @@ use stepwell::{
 };
 
 fn file(size: Size, planes: Vec<PlaneInfo>, target: Target) -> Vec<u8> {
-    let options = EncodeOptions { target, tile_log2: 5, ..EncodeOptions::lossless() };
+    let options = EncodeOptions { target, tile_log2: [5; 2], ..EncodeOptions::lossless() };
     Encoder::new(options).encode(&image(size, planes, Texture::Photo, 3)).unwrap()
 }
 

@@ -10,6 +10,7 @@ pub struct Claims {
     pub window: Rect,
     pub planes: u8,
     pub subsampling: (u8, u8),
+    /// At every level.
     pub tile_log2: u8,
     /// Bytes of each level's index beyond its directory.
     pub pages: u64,
@@ -86,7 +87,7 @@ impl Claims {
         for v in [self.canvas.width, self.canvas.height, x, y, width, height] {
             out.extend(v.to_le_bytes());
         }
-        out.extend([self.planes, levels, self.tile_log2, 0, 0, 0, self.front_levels, 1]);
+        out.extend([self.planes, levels, self.tile_log2 * 0x11, 0, 0, 0, self.front_levels, 1]);
         (0..self.planes).for_each(|_| out.extend([1, 8, 0, self.subsampling.0, self.subsampling.1, 0]));
         out.extend(prefixes[0].to_le_bytes());
         for level in (0..levels).rev() {

@@ -123,8 +123,9 @@ impl Source for Faulty {
 fn sources_that_break_their_promise_get_errors() {
     let size = Size::new(391, 283);
     let picture = image(size, rgb(8), Texture::Photo, 3);
-    let file =
-        Encoder::new(EncodeOptions { tile_log2: 5, ..EncodeOptions::lossless() }).encode(&picture).unwrap();
+    let file = Encoder::new(EncodeOptions { tile_log2: [5; 2], ..EncodeOptions::lossless() })
+        .encode(&picture)
+        .unwrap();
     for fault in [
         Fault::Fails,
         Fault::EndsEarly,

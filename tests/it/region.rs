@@ -117,7 +117,7 @@ fn across_tiles() {
     for (size, seed) in [((391, 283), 1), ((777, 1), 2), ((1, 777), 3), ((260, 514), 4)] {
         let size = Size::new(size.0, size.1);
         for target in [Target::Lossless, Target::Quality(60.0), Target::Bytes(10_000)] {
-            let options = EncodeOptions { target, tile_log2: 5, ..EncodeOptions::lossless() };
+            let options = EncodeOptions { target, tile_log2: [5; 2], ..EncodeOptions::lossless() };
             let file = Encoder::new(options).encode(&image(size, rgb(8), Texture::Photo, seed)).unwrap();
             regions_are_crops(&file, size, 5, seed);
         }
@@ -173,7 +173,7 @@ fn watched_file(size: Size) -> Vec<u8> {
     let mut planes = rgba(8);
     planes.push(PlaneInfo { subsampling: (2, 2), ..PlaneInfo::new(PlaneKind::Depth, 12) });
     let picture = image(size, planes, Texture::Photo, 9);
-    Encoder::new(EncodeOptions { tile_log2: 5, ..EncodeOptions::lossless() }).encode(&picture).unwrap()
+    Encoder::new(EncodeOptions { tile_log2: [5; 2], ..EncodeOptions::lossless() }).encode(&picture).unwrap()
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn garbage_outside_of_the_plan_changes_nothing() {
 #[test]
 fn small_regions_take_few_bytes() {
     let size = Size::new(1200, 900);
-    let options = EncodeOptions { tile_log2: 5, ..EncodeOptions::lossless() };
+    let options = EncodeOptions { tile_log2: [5; 2], ..EncodeOptions::lossless() };
     let file = Encoder::new(options).encode(&image(size, gray(8), Texture::Photo, 9)).unwrap();
     let decoder = open(&file, Backend::Cpu);
     let request = Request { region: Some(Rect::new(500, 400, 40, 40)), ..Request::default() };

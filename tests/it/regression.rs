@@ -55,7 +55,7 @@ fn fetched_bytes_end_where_the_file_ends() {
 #[test]
 fn a_cut_file_ends_where_it_ends() {
     let size = Size::new(391, 283);
-    let options = EncodeOptions { tile_log2: 5, ..EncodeOptions::lossless() };
+    let options = EncodeOptions { tile_log2: [5; 2], ..EncodeOptions::lossless() };
     let file = Encoder::new(options).encode(&image(size, gray(8), Texture::Photo, 1)).unwrap();
     let header = open(&file, Backend::Cpu).header().clone();
     let (mut random, mut noticed) = (Random(8), 0);

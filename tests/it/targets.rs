@@ -133,8 +133,11 @@ pub fn round_trip(data: &[u8]) -> bool {
     let choice = bytes.next();
     let image = picture(&mut bytes);
     let target = if choice & 3 == 3 { Target::Quality(f32::from(choice >> 2)) } else { Target::Lossless };
-    let options =
-        EncodeOptions { target, tile_log2: 5 + u32::from(choice >> 2) % 3, ..EncodeOptions::lossless() };
+    let options = EncodeOptions {
+        target,
+        tile_log2: [5 + u32::from(choice >> 2) % 3, 5 + u32::from(choice) % 3],
+        ..EncodeOptions::lossless()
+    };
     let file = Encoder::new(options).encode(&image).unwrap();
     let decoders = [Backend::Cpu, Backend::Reference].map(|backend| open(&file, backend).unwrap());
     let whole = decoders.each_ref().map(|decoder| decoder.decode(&Request::default()).unwrap());

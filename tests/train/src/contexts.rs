@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn buckets_are_those_of_the_codec() {
         for (columns, rows) in [(64, 64), (5, 3), (2, 1), (1, 9)] {
-            let shape = TileShape { columns, rows, h_columns: columns, v_rows: rows };
+            let shape = TileShape { tile_log2: 6, columns, rows, h_columns: columns, v_rows: rows };
             let mut random = 1u32;
             let magnitudes: Bands<u32> = std::array::from_fn(|_| {
                 let next = || {

@@ -87,7 +87,7 @@ fn report(file: &File, with_index: bool) -> stepwell::Result<Report> {
         lossless: codec::is_lossless(header),
         bits_per_pixel: header.file_length as f64 * 8.0 / size.area() as f64,
         levels: header.levels,
-        tile_size: 2 << header.tile_log2,
+        tile_size: 2 << header.tile_log2(0),
         orientation: header.orientation,
         pixel_size: header.pixel_size,
         cicp: header.cicp.map(|c| (c.primaries, c.transfer, c.matrix, c.full_range)),
