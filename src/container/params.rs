@@ -18,7 +18,8 @@ const FLAG_QUANTISED: u16 = 1;
 const CROSS_SHIFT: u16 = 1;
 const MAP_SHIFT: u16 = 3;
 const SIGN_SHIFT: u16 = 6;
-const KNOWN_FLAGS: u16 = (1 << 9) - 1;
+const FLAG_WIDE: u16 = 1 << 9;
+const KNOWN_FLAGS: u16 = (1 << 10) - 1;
 
 /// How one level of one plane is coded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,6 +77,7 @@ impl LevelParams {
         }
         let cross = read_cross(r, usize::from(flags >> CROSS_SHIFT & 3), before)?;
         let mut model = TileModel::default_for(context_set, is_deep(bits));
+        model.wide = flags & FLAG_WIDE != 0;
         for band in 0..BANDS {
             if flags >> (MAP_SHIFT + band as u16) & 1 != 0 {
                 read_map(r, &mut model.maps[band])?;
@@ -110,6 +112,9 @@ impl LevelParams {
         for (band, (map, signs)) in self.model.maps.iter().zip(&self.model.signs).enumerate() {
             flags |= u16::from(*map != default[band]) << (MAP_SHIFT + band as u16);
             flags |= u16::from(*signs != SignSkews::default()) << (SIGN_SHIFT + band as u16);
+        }
+        if self.model.wide {
+            flags |= FLAG_WIDE;
         }
         out.extend(flags.to_le_bytes());
         if quantised {
@@ -172,6 +177,7 @@ mod tests {
 
     fn example() -> LevelParams {
         let mut model = TileModel::default_for(1, false);
+        model.wide = true;
         model.maps[0][3] = 9;
         model.maps[0][7] = 11;
         model.maps[2] = [5; ROWS];

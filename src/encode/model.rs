@@ -6,7 +6,9 @@ use crate::entropy::distribution::COSTS;
 use crate::entropy::encode::Cell;
 use crate::entropy::model::{SIGN_GROUPS, SKEWED_MAGNITUDES, SignSkews, TileModel};
 use crate::entropy::tables::DISTRIBUTIONS;
-use crate::entropy::token::{ROWS, TOKENS, row_of_bucket, shift_of_bucket, token_from_magnitude};
+use crate::entropy::token::{
+    NARROW_LIMIT, ROWS, TOKENS, row_of_bucket, shift_of_bucket, token_from_magnitude,
+};
 
 /// A row keeps its default distribution unless another saves so many bits: a byte in the file and a little more.
 const LEAST_ROW_GAIN: f32 = 8.0;
@@ -19,12 +21,13 @@ pub struct Histogram {
     tokens: Box<[[[u32; TOKENS]; ROWS]; BANDS]>,
     /// `[band][group][magnitude - 1][negative]`
     signs: [[[[u32; 2]; SKEWED_MAGNITUDES]; SIGN_GROUPS]; BANDS],
-    raw_bits: u64,
+    /// All magnitudes, joined by or.
+    magnitudes: u32,
 }
 
 impl Default for Histogram {
     fn default() -> Self {
-        Histogram { tokens: Box::new([[[0; TOKENS]; ROWS]; BANDS]), signs: Default::default(), raw_bits: 0 }
+        Histogram { tokens: Box::new([[[0; TOKENS]; ROWS]; BANDS]), signs: Default::default(), magnitudes: 0 }
     }
 }
 
@@ -34,8 +37,8 @@ impl Histogram {
         let magnitude = cell.value.unsigned_abs();
         let shift = shift_of_bucket(cell.bucket);
         let token = token_from_magnitude(magnitude >> shift);
+        self.magnitudes |= magnitude;
         self.tokens[cell.band][row_of_bucket(cell.bucket)][token.symbol as usize] += 1;
-        self.raw_bits += u64::from(token.bits + shift);
         if shift == 0 && (1..=SKEWED_MAGNITUDES as u32).contains(&magnitude) {
             let counts = &mut self.signs[cell.band][cell.bucket as usize / 4][magnitude as usize - 1];
             counts[usize::from(cell.value < 0)] += 1;
@@ -53,13 +56,14 @@ impl Histogram {
         both.for_each(|(a, b)| *a += b);
         let both = self.signs.as_flattened_mut().as_flattened_mut().as_flattened_mut().iter_mut();
         both.zip(other.signs.as_flattened().as_flattened().as_flattened()).for_each(|(a, b)| *a += b);
-        self.raw_bits += other.raw_bits;
+        self.magnitudes |= other.magnitudes;
         self
     }
 
     /// The cheapest model for what has been counted. `skewed` says of each band whether signs may be skewed.
     pub fn fit(&self, set: usize, deep: bool, skewed: bool) -> TileModel {
         let mut model = TileModel::default_for(set, deep);
+        model.wide = self.magnitudes > NARROW_LIMIT;
         for band in 0..BANDS {
             let default = model.maps[band];
             let (map, gain) = fit_map(&self.tokens[band], &default);

@@ -4,7 +4,7 @@ use super::context::{Contexts, Place, walk};
 use super::distribution::{ALIAS, FREQUENCY_BITS, resolve};
 use super::lanes::{DEFERRED_SIGNS, STATE_MIN, TileShape, unpack_states};
 use super::model::TileModel;
-use super::token::{base_and_bits, context_magnitude, shift_of_bucket};
+use super::token::{ESCAPE, base_and_bits, context_magnitude, escape_bits, shift_of_bucket};
 use super::{Symbols, TileFault};
 
 /// Decodes the symbols of one tile from its chunk. An empty chunk is a tile of zeros.
@@ -32,6 +32,9 @@ pub fn decode_tile(chunk: &[u8], shape: &TileShape, model: &TileModel) -> Result
             deferred.push((index, place));
         }
     });
+    if !model.wide && !symbols.is_narrow() {
+        return Err(TileFault::Range);
+    }
     if input.missing || !input.rest.is_empty() {
         return Err(TileFault::Length);
     }
@@ -115,7 +118,10 @@ impl Lane {
         // With a shift the sign bit is there even if the value turns out to be zero: how many words a lane needs must
         // not depend on bits that are still to come.
         let sign_raw = !sign_deferred && !sign_split && (symbol != 0 || shift > 0);
-        let (base, mantissa_bits) = base_and_bits(symbol);
+        let (base, mut mantissa_bits) = base_and_bits(symbol);
+        if symbol == ESCAPE {
+            mantissa_bits = escape_bits(model.wide, shift);
+        }
         let raw_bits = mantissa_bits + shift + u32::from(sign_raw);
         let raw = self.raw(raw_bits, input);
         let mantissa = (raw & ((1 << mantissa_bits) - 1)) as u32;

@@ -7,7 +7,9 @@ use super::lanes::{DEFERRED_SIGNS, STATE_MIN, TileShape, pack_states};
 use super::model::TileModel;
 use super::rows::{HALF, RowContexts, half_buckets};
 use super::tables::FREQUENCIES;
-use super::token::{MAGNITUDE_CAP, context_magnitude, shift_of_bucket, token_from_magnitude};
+use super::token::{
+    ESCAPE, MAGNITUDE_CAP, context_magnitude, escape_bits, shift_of_bucket, token_from_magnitude,
+};
 
 /// A symbol with what its place in the tile decides.
 #[derive(Clone, Copy, Debug)]
@@ -153,7 +155,10 @@ impl Lane {
         let Cell { value, lane, band, bucket } = cell;
         let (magnitude, negative) = (value.unsigned_abs(), value < 0);
         let shift = shift_of_bucket(bucket);
-        let token = token_from_magnitude(magnitude >> shift);
+        let mut token = token_from_magnitude(magnitude >> shift);
+        if token.symbol == ESCAPE {
+            token.bits = escape_bits(model.wide, shift);
+        }
         let distribution = model.distribution(band, bucket);
         let mut frequency = u32::from(FREQUENCIES[distribution][token.symbol as usize]);
         let (mut start, mut sign_raw) = (0, false);

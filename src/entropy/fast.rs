@@ -8,7 +8,9 @@ use super::distribution::{ALIAS, AliasEntry, FREQUENCY_BITS, resolve};
 use super::lanes::{DEFERRED_SIGNS, STATE_MIN, TileShape, unpack_states};
 use super::model::TileModel;
 use super::rows::{HALF, RowContexts};
-use super::token::{MAGNITUDE_CAP, TOKENS, base_and_bits, context_magnitude, shift_of_bucket};
+use super::token::{
+    ESCAPE, MAGNITUDE_CAP, TOKENS, base_and_bits, context_magnitude, escape_bits, shift_of_bucket,
+};
 use super::{Symbols, TileFault, cpu};
 use crate::simd::vectorised;
 
@@ -57,7 +59,10 @@ impl<'a> Prepared<'a> {
         };
         let rows = std::array::from_fn(|band| (0..BUCKETS as u32).map(|b| row(band, b)).collect());
         let tokens = std::array::from_fn(|s| {
-            let (base, bits) = base_and_bits(s as u32);
+            let (base, mut bits) = base_and_bits(s as u32);
+            if s as u32 == ESCAPE {
+                bits = escape_bits(model.wide, 0);
+            }
             let context = context_magnitude(s as u32, 0).min(MAGNITUDE_CAP);
             TokenInfo { base, mantissa_bits: bits, sign_bits: u32::from(s >= 3), context }
         });
@@ -87,6 +92,9 @@ pub fn decode_tile(chunk: &[u8], shape: &TileShape, prepared: &Prepared) -> Resu
     };
     tile.states[..states.len()].copy_from_slice(&states);
     decode_rows(&mut tile);
+    if !prepared.model.wide && !tile.symbols.is_narrow() {
+        return Err(TileFault::Range);
+    }
     if tile.words.at != words.len() {
         return Err(TileFault::Length);
     }
@@ -216,7 +224,10 @@ impl Tile<'_> {
             }
             let x = self.words.refill(frequency * (state >> FREQUENCY_BITS) + offset);
             let sign_raw = !deferring && !split && (slot.symbol != 0 || row.shift > 0);
-            let TokenInfo { base, mantissa_bits, .. } = self.prepared.tokens[slot.symbol as usize];
+            let TokenInfo { base, mut mantissa_bits, .. } = self.prepared.tokens[slot.symbol as usize];
+            if slot.symbol == ESCAPE {
+                mantissa_bits = escape_bits(self.prepared.model.wide, row.shift);
+            }
             let bits = mantissa_bits + row.shift;
             let (x, raw) = take_raw(x, bits + u32::from(sign_raw), &mut self.words);
             sign |= sign_raw && raw >> bits == 1;

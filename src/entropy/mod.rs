@@ -49,6 +49,11 @@ impl Symbols {
         &mut self.data[(band * self.rows + row) * self.columns..][..self.columns]
     }
 
+    /// Whether every magnitude is at most [`token::NARROW_LIMIT`].
+    pub fn is_narrow(&self) -> bool {
+        self.data.iter().fold(0, |all, v| all | v.unsigned_abs()) <= token::NARROW_LIMIT
+    }
+
     /// Whether every symbol is zero.
     pub fn is_zero(&self) -> bool {
         self.data.iter().all(|&v| v == 0)
@@ -64,6 +69,9 @@ pub enum TileFault {
     /// The chunk holds more or fewer words than the tile takes.
     #[error("tile: length does not fit its contents")]
     Length,
+    /// A value is too large for a plane that is not wide.
+    #[error("tile: a value beyond 16 bits")]
+    Range,
     /// A lane does not end in the state the encoder began with.
     #[error("tile: a lane ends in a wrong state")]
     FinalState,

@@ -23,6 +23,8 @@ pub struct TileModel {
     pub set: usize,
     /// Whether magnitudes may exceed 16 bits (a second, coarser context sum is taken then).
     pub deep: bool,
+    /// Whether magnitudes may exceed [`NARROW_LIMIT`](super::token::NARROW_LIMIT).
+    pub wide: bool,
     /// Distribution of each row of buckets, a band each.
     pub maps: [[u8; ROWS]; BANDS],
     /// Skew of the signs, a band each.
@@ -35,6 +37,7 @@ impl TileModel {
         TileModel {
             set,
             deep,
+            wide: false,
             maps: DEFAULT_MAPS[set],
             signs: [[[0; SKEWED_MAGNITUDES]; SIGN_GROUPS]; BANDS],
         }

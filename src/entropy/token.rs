@@ -2,8 +2,10 @@
 
 /// Tokens a distribution has.
 pub const TOKENS: usize = 32;
-/// The token for everything from [`ESCAPE_BASE`] on; 32 raw bits follow.
+/// The token for everything from [`ESCAPE_BASE`] on: [`escape_bits`] raw bits follow.
 pub const ESCAPE: u32 = 31;
+/// The largest magnitude of planes that are not wide.
+pub const NARROW_LIMIT: u32 = 0x7fff;
 /// The smallest magnitude that needs the escape token.
 pub const ESCAPE_BASE: u32 = 3072;
 /// Context magnitudes saturate here, so that weighted sums stay inside 32 bits.
@@ -36,7 +38,13 @@ pub fn token_from_magnitude(magnitude: u32) -> Token {
     Token { symbol, bits, mantissa: magnitude & ((1 << bits) - 1) }
 }
 
-/// Token → smallest magnitude it stands for, and the number of mantissa bits to add to it.
+/// Raw bits of an escaped value in a bucket of this shift. Without wide values a symbol never takes more than 16 raw
+/// bits, sign included, and so at most two words: what parallel decoders count on.
+pub const fn escape_bits(wide: bool, shift: u32) -> u32 {
+    if wide { 32 } else { 15u32.saturating_sub(shift) }
+}
+
+/// Token → smallest magnitude it stands for, and the number of mantissa bits to add to it, where values may be wide.
 pub const fn base_and_bits(symbol: u32) -> (u32, u32) {
     if symbol < 16 {
         (symbol, 0)

@@ -24,6 +24,7 @@ import tempfile
 import time
 import traceback
 from pathlib import Path
+from random import Random
 
 import numpy as np
 
@@ -422,6 +423,9 @@ def speed(bench):
 # ---- memory -------------------------------------------------------------------------------------
 
 REGION = 512
+# The region is put at one place in each of PLACES x PLACES parts of the large picture, which vary much in detail.
+PLACES = 15
+GRIDS = {"at multiples of 128": 128, "anywhere": 1}
 
 
 def memory(bench):
@@ -441,27 +445,32 @@ def memory(bench):
         return {"output_bytes": photo.pixels.nbytes, "file_bytes": file.stat().st_size, "peak_bytes": usage["peak_bytes"],
                 "peak_over_output": usage["peak_bytes"] / photo.pixels.nbytes, "cpu_seconds": usage["seconds"]}
 
-    def region(photo):
-        # Not on a tile boundary, in the middle of the picture.
-        x, y = (min(s // 2 + 77, s - REGION) for s in (photo.width, photo.height))
+    def region(photo, grid):
+        """Means over places on multiples of `grid` pixels; the peak is the largest."""
         file = bench.stepwell.encode(photo)
-        usage, stdout = decode(file, "--region", f"{x},{y},{REGION},{REGION}")
-        expected = photo.pixels[y:y + REGION, x:x + REGION]
-        if not np.array_equal(read_ppm(out)[0], expected):
-            raise ValueError("wrong pixels in the region")
         size = file.stat().st_size
-        share = size * expected.size / photo.pixels.size
-        read = json.loads(stdout)["bytes_read"]
-        return {"output_bytes": expected.nbytes, "file_bytes": size, "peak_bytes": usage["peak_bytes"],
-                "bytes_read": read, "kernel_bytes_read": usage["read_bytes"], "share_of_file": share,
-                "read_over_share": read / share, "cpu_seconds": usage["seconds"]}
+        share = size * REGION**2 / photo.count
+        random, runs = Random(1), []
+        for part in np.ndindex(PLACES, PLACES):
+            x, y = (int((i + random.random()) / PLACES * ((side - REGION) // grid + 1)) * grid
+                    for i, side in zip(part, (photo.width, photo.height)))
+            usage, stdout = decode(file, "--region", f"{x},{y},{REGION},{REGION}")
+            if not np.array_equal(read_ppm(out)[0], photo.pixels[y:y + REGION, x:x + REGION]):
+                raise ValueError(f"wrong pixels in the region at {x}, {y}")
+            runs.append({"place": [x, y], "bytes_read": json.loads(stdout)["bytes_read"], **usage})
+        average = lambda key: mean(run[key] for run in runs)
+        return {"output_bytes": REGION**2 * photo.pixels.shape[2] * photo.pixels.itemsize, "file_bytes": size,
+                "peak_bytes": max(run["peak_bytes"] for run in runs), "bytes_read": average("bytes_read"),
+                "kernel_bytes_read": average("read_bytes"), "share_of_file": share,
+                "read_over_share": average("bytes_read") / share, "cpu_seconds": average("seconds"), "places": runs}
 
     chosen = [p for p in bench.sets["test"] if p.name == "Dragonfly"] or bench.sets["test"][:1]
     large = bench.load_set("large")
     for photo in chosen + large:
         results[f"{photo.name}, all"] = attempt(lambda: full(photo))
     for photo in large:
-        results[f"{photo.name}, {REGION}x{REGION}"] = attempt(lambda: region(photo))
+        for name, grid in GRIDS.items():
+            results[f"{photo.name}, {REGION}x{REGION} {name}"] = attempt(lambda: region(photo, grid))
     mb = lambda v: f"{v / 1e6:.2f}"
     body = [[name, *(cell(r, lambda v, k=k: mb(v[k]) if k in v else "-") for k in ("file_bytes", "output_bytes", "peak_bytes")),
              cell(r, lambda v: number(v.get("peak_over_output"), 2)),
@@ -470,7 +479,9 @@ def memory(bench):
     text = ["## Memory and bytes read, lossless, one thread, MB (10^6 bytes)\n",
             f"Peak is the largest resident set of the whole process (a process that does nothing: {cell(floor, lambda v: mb(v['peak_bytes']))}; "
             "smaller peaks than that cannot be seen). Share: the region's part of the picture's area times the file size. "
-            "\"Read, kernel\" counts all read calls of the process.\n",
+            "\"Read, kernel\" counts all read calls of the process. "
+            f"Regions: means over {PLACES**2} places, one chosen at random in each part of the picture and the "
+            "same in each run, and the largest peak; 128 pixels are a tile of LoQ 0.\n",
             table(["decode", "file", "pixels", "peak", "peak / pixels", "read", "read, kernel", "share", "read / share"], body)]
     return {"floor": floor, **results}, text
 
