@@ -55,6 +55,10 @@ pub enum Error {
     /// A request or picture that makes no sense (region outside the picture, unknown plane, …).
     #[error("{0}")]
     Request(String),
+    /// The GPU cannot be used, or has failed. The CPU may still decode.
+    #[cfg(feature = "gpu")]
+    #[error(transparent)]
+    Gpu(#[from] crate::gpu::GpuFault),
     /// The caller cancelled the work.
     #[error("cancelled")]
     Cancelled,

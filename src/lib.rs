@@ -63,6 +63,10 @@ pub mod entropy;
 pub mod residual;
 pub mod upsample;
 
+// The GPU, without any codec.
+#[cfg(feature = "gpu")]
+pub mod gpu;
+
 // The chains through them.
 pub mod control;
 pub mod decode;

@@ -1,6 +1,8 @@
 //! Colour stage: coded planes ⇄ samples. The reversible colour transform, fraction bits and clamping.
 
 pub mod cpu;
+#[cfg(feature = "gpu")]
+pub mod gpu;
 
 /// Planes of three colours are decorrelated before they are coded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

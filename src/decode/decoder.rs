@@ -291,8 +291,14 @@ impl<S: Source> Decoder<S> {
         }
     }
 
+    /// Some ranges, whole.
+    #[cfg(feature = "gpu")]
+    pub(super) fn read_whole(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        read_exactly(&self.counted(), ranges, &|end| self.header.available(end))
+    }
+
     /// The root samples of the planes of each group.
-    fn roots(&self, plan: &Plan) -> Result<Vec<Vec<Part>>> {
+    pub(super) fn roots(&self, plan: &Plan) -> Result<Vec<Vec<Part>>> {
         let available = |end| self.header.available(end);
         let counted = self.counted();
         let bytes = read_exactly(&counted, std::slice::from_ref(&plan.root), &available)?;

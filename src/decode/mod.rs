@@ -5,6 +5,8 @@ mod decoder;
 mod extract;
 pub mod fast;
 mod fetch;
+#[cfg(feature = "gpu")]
+pub mod gpu;
 pub mod output;
 pub mod plan;
 mod root;

@@ -5,6 +5,8 @@ pub mod cpu;
 pub mod distribution;
 pub mod encode;
 pub mod fast;
+#[cfg(feature = "gpu")]
+pub mod gpu;
 pub mod lanes;
 pub mod model;
 pub mod rows;

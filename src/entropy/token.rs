@@ -85,11 +85,8 @@ pub fn row_of_bucket(bucket: u32) -> usize {
 /// The magnitude that contexts see: the middle of what the token stands for. It is known before the mantissa bits
 /// have arrived, so that a parallel decoder needs only one barrier a step.
 pub fn context_magnitude(symbol: u32, shift: u32) -> u32 {
-    let (base, bits) = base_and_bits(symbol);
-    let middle = if symbol == ESCAPE {
-        4096u64 << shift
-    } else {
-        (u64::from(base) << shift) + ((1u64 << (shift + bits)) >> 1)
-    };
+    // An escaped value counts as if it were the next half octave.
+    let bits = if symbol == ESCAPE { 10 } else { base_and_bits(symbol).1 };
+    let middle = (u64::from(base_and_bits(symbol).0) << shift) + ((1u64 << (shift + bits)) >> 1);
     middle.min(i32::MAX as u64) as u32
 }

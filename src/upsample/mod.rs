@@ -11,6 +11,8 @@
 pub mod cpu;
 pub mod encode;
 pub mod fast;
+#[cfg(feature = "gpu")]
+pub mod gpu;
 pub mod rows;
 mod tables;
 

@@ -10,6 +10,9 @@ mod forge;
 mod fuzz_smoke;
 /// Named pictures, and checksums of their files and pixels in `tests/data/expected.txt`.
 mod golden;
+/// The same integers on the GPU.
+#[cfg(feature = "gpu")]
+mod gpu;
 /// Broken and hostile files: truncated, flipped, overwritten, absurd.
 mod hostile;
 /// Limits that hold, sources that do not, work that is cancelled.
@@ -28,6 +31,9 @@ mod regression;
 mod repair;
 /// What goes in comes out: sizes, depths, planes, sub-sampling, by both decoders.
 mod round_trip;
+/// Kernels as text.
+#[cfg(feature = "gpu")]
+mod shaders;
 /// Sources that watch, lie, or deliver by hand.
 mod sources;
 /// The SPEC says what the code does: its tables, its example, its numbering.

@@ -1,0 +1,61 @@
+// The entry point of entropy.wgsl.
+
+@compute @workgroup_size(64)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) invocation: u32,
+) {
+    let place = group.x + group.y * groups.x;
+    if place >= range.count {
+        return;
+    }
+    let start = (range.first + place) * GROUP_WORDS;
+    let head = work[start];
+    let in_quads = (head & GROUP_QUADS) != 0u;
+    let rows = head >> 8u;
+    // Lanes of a chunk: 32 or 8.
+    let lanes_log2 = select(5u, 3u, in_quads);
+    let member = invocation >> lanes_log2;
+    let lane = invocation & ((1u << lanes_log2) - 1u);
+    for (var i = invocation; i < (64u >> lanes_log2) * MODEL_SIZE; i += 64u) {
+        let index = work[start + 1u + i / MODEL_SIZE];
+        if index != NOTHING {
+            alias_start[i] = models[chunks[index].model].alias_start[i % MODEL_SIZE];
+            positive[i] = models[chunks[index].model].positive[i % MODEL_SIZE];
+        }
+    }
+    let index = work[start + 1u + member];
+    var chunk: Chunk;
+    var begin: LaneStart;
+    if index != NOTHING {
+        chunk = chunks[index];
+        let per_lane = chunk.kind & COLUMNS_PER_LANE;
+        begin = lane_start(chunk, lane, ((chunk.shape & 255u) + per_lane - 1u) / per_lane);
+    }
+    state = begin.state;
+    next = chunk.first_word + begin.used;
+    last = chunk.first_word + max(chunk.words, 1u) - 1u;
+    model_start = member * MODEL_SIZE;
+    start_exchange(invocation, lane, lanes_log2);
+    workgroupBarrier();
+    let live = begin.state != 0u;
+    if (head & GROUP_SET) == 0u {
+        if in_quads {
+            quad_tile(WEIGHTS_0, chunk, lane, rows, live);
+        } else {
+            pair_tile(WEIGHTS_0, chunk, lane, rows, live);
+        }
+    } else {
+        if in_quads {
+            quad_tile(WEIGHTS_1, chunk, lane, rows, live);
+        } else {
+            pair_tile(WEIGHTS_1, chunk, lane, rows, live);
+        }
+    }
+    let broken = !begin.alive || next != chunk.first_word + chunk.words || largest > NARROW_LIMIT
+        || (live && (state >> 16u) != 1u);
+    if index != NOTHING && broken {
+        atomicMin(&faults[chunk.image], chunk.ordinal);
+    }
+}

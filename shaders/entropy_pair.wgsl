@@ -1,0 +1,107 @@
+// Tiles whose lanes have two columns. Part of entropy.wgsl.
+
+// Context magnitudes of a band's row: a lane's even and odd column, and their neighbours.
+struct Pair { left: u32, even: u32, odd: u32, right: u32 }
+
+struct PairLane {
+    lane: u32,
+    // Whether the odd column exists, and whether no lane follows.
+    has_odd: bool,
+    is_last: bool,
+}
+
+// A band's row: the magnitudes; the values go to `decoded`.
+fn pair_row(
+    w: array<array<array<u32, 9>, 2>, 2>, band: u32, turn: u32, first_row: bool, who: PairLane,
+    even_active: bool, odd_active: bool,
+    north: Pair, north2: Pair, other1: Pair, other2: Pair, v: Pair, h0: Pair,
+    decoded: ptr<function, u32>,
+) -> Pair {
+    var here: Pair;
+    let even = step(even_active, weigh(
+        w[0], first_row, north.even, north.left + north.odd, north2.even, other1.even + other2.even,
+        0u, v.even, h0.even, v.left + v.odd + h0.left + h0.odd,
+    ), band, turn);
+    here.even = seen;
+    // The last column has no right neighbour yet, and so counts its left one twice.
+    here.right = select(right_neighbour(seen, turn), seen, who.is_last);
+    let odd = step(odd_active, weigh(
+        w[1], first_row, north.odd, north.even + north.right, north2.odd, other1.odd + other2.odd,
+        here.even + here.right, v.odd, h0.odd, v.even + v.right + h0.even + h0.right,
+    ), band, (turn + 1u) % 3u);
+    here.odd = select(here.even, seen, who.has_odd);
+    // Outside the tile its edge columns repeat.
+    here.left = select(left_neighbour(seen, (turn + 1u) % 3u), here.even, who.lane == 0u);
+    here.right = select(here.right, here.odd, who.is_last);
+    *decoded = two_in_one(even, odd);
+    return here;
+}
+
+fn pair_tile(w: Weights, chunk: Chunk, lane: u32, rows: u32, live: bool) {
+    let columns = chunk.shape & 255u;
+    let own_rows = (chunk.shape >> 8u) & 255u;
+    let h_columns = (chunk.shape >> 16u) & 255u;
+    let v_rows = chunk.shape >> 24u;
+    let even = 2u * lane;
+    let odd = even + 1u;
+    let stride = (columns + 1u) >> 1u;
+    let who = PairLane(lane, odd < columns, lane + 1u == stride);
+    let stored = lane < stride;
+    var v_north = Pair();
+    var v_north2 = Pair();
+    var h0_north = Pair();
+    var h0_north2 = Pair();
+    var h1_north = Pair();
+    var h1_north2 = Pair();
+    var at = chunk.symbols + lane;
+    for (var row = 0u; row < rows; row++) {
+        let first_row = row == 0u;
+        let v_active = live && row < v_rows;
+        let h_active = live && row < own_rows;
+        var decoded = 0u;
+        let v = pair_row(w[0], 0u, 0u, first_row, who, v_active && even < columns, v_active && odd < columns,
+            v_north, v_north2, h0_north, h1_north, Pair(), Pair(), &decoded);
+        if stored && row < own_rows {
+            narrow[at] = decoded;
+        }
+        let h0 = pair_row(w[1], 1u, 2u, first_row, who, h_active && even < h_columns, h_active && odd < h_columns,
+            h0_north, h0_north2, h1_north, v_north, v, Pair(), &decoded);
+        if stored && row < own_rows {
+            narrow[at + stride] = decoded;
+        }
+        let h1 = pair_row(w[2], 2u, 1u, first_row, who, v_active && even < h_columns, v_active && odd < h_columns,
+            h1_north, h1_north2, v_north, h0_north, v, h0, &decoded);
+        if stored && row < own_rows {
+            narrow[at + 2u * stride] = decoded;
+        }
+        at += 3u * stride;
+        if first_row {
+            v_north2 = v;
+            h0_north2 = h0;
+            h1_north2 = h1;
+        } else {
+            v_north2 = v_north;
+            h0_north2 = h0_north;
+            h1_north2 = h1_north;
+        }
+        v_north = v;
+        h0_north = h0;
+        h1_north = h1;
+    }
+    // What is left in the state are the signs of the lane's first non-zero values, the first in the lowest bit.
+    at = chunk.symbols + lane;
+    var signs = state;
+    for (var i = 0u; stored && i < 3u * own_rows && nonzero > 0u; i++) {
+        let word = bitcast<i32>(narrow[at]);
+        var values = vec2<i32>(extractBits(word, 0u, 16u), word >> 16u);
+        for (var k = 0u; k < 2u; k++) {
+            if values[k] != 0 && nonzero > 0u {
+                values[k] = select(values[k], -values[k], (signs & 1u) == 1u);
+                signs >>= 1u;
+                nonzero--;
+            }
+        }
+        narrow[at] = two_in_one(values.x, values.y);
+        at += stride;
+    }
+}

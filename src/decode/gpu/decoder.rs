@@ -1,0 +1,348 @@
+//! The chain: buffers, dispatches, and what comes back.
+
+use std::sync::Arc;
+
+use bytemuck::Pod;
+
+use super::packet::Packet;
+use super::tables::{Output, Tables, Target};
+use crate::error::{Error, Result};
+use crate::geom::Size;
+use crate::gpu::abi::{self, GROUP_WORDS};
+use crate::gpu::{Gpu, GpuFault, Kernel, Pooled};
+use crate::grid::Grid;
+use crate::upsample::gpu::coefficient_vectors;
+
+/// Decodes batches of pictures on a GPU. Its buffers grow to the largest batch and are used again.
+#[derive(Debug)]
+pub struct GpuDecoder {
+    gpu: Arc<Gpu>,
+    tables: Tables,
+    /// Alias entries and context weights; coefficients of all predictors.
+    constants: [wgpu::Buffer; 2],
+    payload: Pooled,
+    chunks: Pooled,
+    models: Pooled,
+    groups: Pooled,
+    any: Pooled,
+    blocks: Pooled,
+    planes: Pooled,
+    conversions: Pooled,
+    kept: Pooled,
+    ranges: Pooled,
+    narrow: Pooled,
+    wide: Pooled,
+    samples: Pooled,
+    faults: Pooled,
+    output: Pooled,
+    read_back: Pooled,
+}
+
+/// What a batch has become, on the GPU.
+#[derive(Debug)]
+pub struct Decoded {
+    outputs: Vec<Output>,
+    /// An error for each picture that has one. The others are right.
+    pub results: Vec<Result<()>>,
+}
+
+/// Where a plane, or the pixels, of a picture lie in the output buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The first word.
+    pub first: u32,
+    /// Columns and rows, without gaps.
+    pub size: Size,
+}
+
+impl Decoded {
+    /// Where a plane of a picture lies, in the order of its request; of pixels there is only plane 0.
+    pub fn place(&self, image: usize, plane: usize) -> Option<Place> {
+        let &(first, size) = self.outputs.get(image)?.parts.get(plane)?;
+        Some(Place { first, size })
+    }
+}
+
+impl GpuDecoder {
+    /// Without memory for any picture yet.
+    pub fn new(gpu: Arc<Gpu>) -> Self {
+        let tables = crate::gpu::tables();
+        let constants = [
+            constant(&gpu, "tables", bytemuck::cast_slice(&tables)),
+            constant(&gpu, "coefficients", bytemuck::cast_slice(&coefficient_vectors())),
+        ];
+        let uniform = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
+        let back = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
+        GpuDecoder {
+            gpu,
+            tables: Tables::default(),
+            constants,
+            payload: Pooled::storage("payload"),
+            chunks: Pooled::storage("chunks"),
+            models: Pooled::storage("models"),
+            groups: Pooled::storage("groups"),
+            any: Pooled::storage("any"),
+            blocks: Pooled::storage("blocks"),
+            planes: Pooled::storage("planes"),
+            conversions: Pooled::storage("conversions"),
+            kept: Pooled::storage("kept"),
+            ranges: Pooled::new("ranges", uniform),
+            narrow: Pooled::storage("narrow"),
+            wide: Pooled::storage("wide"),
+            samples: Pooled::storage("samples"),
+            faults: Pooled::storage("faults"),
+            output: Pooled::storage("output"),
+            read_back: Pooled::new("read back", back),
+        }
+    }
+
+    /// The GPU that decodes.
+    pub fn gpu(&self) -> &Arc<Gpu> {
+        &self.gpu
+    }
+
+    /// Decodes a batch and waits for it. What it becomes stays on the GPU until the next batch.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where the batch as a whole failed, [`Error::Request`] where a picture has no such target. What is
+    /// wrong with a picture alone is in [`Decoded::results`].
+    pub fn decode(&mut self, packets: &[&Packet], target: Target) -> Result<Decoded> {
+        self.prepare(packets, target)?;
+        self.upload(packets)?;
+        self.submit()?;
+        self.finish(packets)
+    }
+
+    /// The tables of a batch, and memory for it.
+    fn prepare(&mut self, packets: &[&Packet], target: Target) -> Result<()> {
+        self.tables.fill(packets, target);
+        if target == Target::Pixels && !self.tables.conversions.is_empty() {
+            return Err(Error::Request(
+                "only one, three or four planes of 8 bits come out as pixels, above the root".into(),
+            ));
+        }
+        let (gpu, tables) = (&self.gpu, &self.tables);
+        self.payload.reserve(gpu, tables.payload_bytes)?;
+        self.narrow.reserve(gpu, 4 * tables.narrow_words)?;
+        self.wide.reserve(gpu, 4 * tables.wide_words)?;
+        self.samples.reserve(gpu, 4 * tables.samples)?;
+        self.output.reserve(gpu, 4 * tables.output_words)?;
+        write(gpu, &mut self.chunks, &tables.chunks)?;
+        write(gpu, &mut self.models, &tables.models)?;
+        write(gpu, &mut self.groups, &tables.work.groups)?;
+        write(gpu, &mut self.any, &tables.work.any)?;
+        write(gpu, &mut self.planes, &tables.planes)?;
+        write(gpu, &mut self.conversions, &tables.conversions)?;
+        write(gpu, &mut self.kept, &tables.kept)?;
+        write(gpu, &mut self.samples, &tables.roots)?;
+        let blocks: Vec<abi::Block> = tables.steps.iter().flatten().flatten().flatten().copied().collect();
+        write(gpu, &mut self.blocks, &blocks)?;
+        write(gpu, &mut self.faults, &vec![u32::MAX; packets.len()])
+    }
+
+    /// The payload.
+    fn upload(&self, packets: &[&Packet]) -> Result<()> {
+        let Some(payload) = self.payload.get() else { return Ok(()) };
+        let Some(size) = wgpu::BufferSize::new(self.tables.payload_bytes) else { return Ok(()) };
+        let Some(mut view) = self.gpu.queue.write_buffer_with(payload, 0, size) else {
+            return Err(GpuFault::OutOfMemory("no room to upload".into()).into());
+        };
+        for (packet, &start) in packets.iter().zip(&self.tables.payload) {
+            for run in &packet.runs {
+                let at = (start + run.start) as usize;
+                view.slice(at..at + run.bytes.len()).copy_from_slice(&run.bytes);
+            }
+        }
+        Ok(())
+    }
+
+    fn submit(&mut self) -> Result<()> {
+        let mut list = Dispatches::default();
+        let tables = &self.tables;
+        let groups = tables.work.groups.len() / GROUP_WORDS;
+        let entropy = list.push(0, groups);
+        let any = list.push(0, tables.work.any.len());
+        let mut first = 0;
+        let mut steps = Vec::new();
+        for step in &tables.steps {
+            for (to_pixels, lists) in step.iter().enumerate() {
+                for (classed, blocks) in lists.iter().enumerate() {
+                    if !blocks.is_empty() {
+                        steps.push((to_pixels, classed, list.push(first, blocks.len())));
+                    }
+                    first += blocks.len();
+                }
+            }
+        }
+        let conversions: Vec<_> = (0..tables.conversions.len()).map(|i| list.push(i, 1)).collect();
+        self.ranges.reserve(&self.gpu, list.bytes.len() as u64)?;
+        let gpu = &self.gpu;
+        let get =
+            |pooled: &'_ Pooled| pooled.get().cloned().ok_or_else(|| GpuFault::OutOfMemory("buffers".into()));
+        let ranges = get(&self.ranges)?;
+        gpu.queue.write_buffer(&ranges, 0, &list.bytes);
+        let [constants, coefficients] = &self.constants;
+        let (payload, chunks, models) = (get(&self.payload)?, get(&self.chunks)?, get(&self.models)?);
+        let (narrow, wide, samples) = (get(&self.narrow)?, get(&self.wide)?, get(&self.samples)?);
+        let (faults, output) = (get(&self.faults)?, get(&self.output)?);
+        let (group_list, any_list) = (get(&self.groups)?, get(&self.any)?);
+        let (blocks, planes) = (get(&self.blocks)?, get(&self.planes)?);
+        let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        {
+            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+            let mut run = |kernel: &Kernel, buffers: &[&wgpu::Buffer], (offset, count): (u32, usize)| {
+                if count == 0 {
+                    return;
+                }
+                pass.set_pipeline(&kernel.pipeline);
+                pass.set_bind_group(0, &bind(gpu, kernel, buffers, &ranges), &[offset]);
+                let (x, y) = grid(count);
+                pass.dispatch_workgroups(x, y, 1);
+            };
+            let kernels = &gpu.kernels;
+            run(
+                &kernels.entropy,
+                &[&payload, &chunks, &models, constants, &group_list, &narrow, &faults],
+                entropy,
+            );
+            run(
+                &kernels.entropy_any,
+                &[&payload, &chunks, &models, constants, &any_list, &wide, &faults],
+                any,
+            );
+            for (to_pixels, classed, range) in steps {
+                let all = [&narrow, &wide, &chunks, &blocks, &planes, coefficients, &samples, &output];
+                run(&kernels.upsample[to_pixels][classed], &all[..7 + to_pixels], range);
+            }
+            for (conversion, (offset, _)) in tables.conversions.iter().zip(conversions) {
+                let buffers = [&get(&self.conversions)?, &get(&self.kept)?, &samples, &output];
+                pass.set_pipeline(&kernels.colour.pipeline);
+                pass.set_bind_group(0, &bind(gpu, &kernels.colour, &buffers, &ranges), &[offset]);
+                let (x, y) = (conversion.width.div_ceil(16), conversion.height.div_ceil(16));
+                pass.dispatch_workgroups(x, y, 1);
+            }
+        }
+        gpu.queue.submit([encoder.finish()]);
+        gpu.check()
+    }
+
+    fn finish(&mut self, packets: &[&Packet]) -> Result<Decoded> {
+        let faults: Vec<u32> = match self.faults.get().cloned() {
+            Some(buffer) => self.read(&buffer, 0, packets.len() as u64)?,
+            None => Vec::new(),
+        };
+        let result = |(packet, fault): (&&Packet, u32)| match fault {
+            u32::MAX => Ok(()),
+            ordinal => Err(packet.fault(ordinal)),
+        };
+        let results = packets.iter().zip(faults).map(result).collect();
+        Ok(Decoded { outputs: self.tables.outputs.clone(), results })
+    }
+
+    /// The buffer that holds what the last batch has become.
+    pub fn output(&self) -> Option<&wgpu::Buffer> {
+        self.output.get()
+    }
+
+    /// Reads pixels back: R, G, B, A, row by row.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`].
+    pub fn read_pixels(&mut self, place: Place) -> Result<Vec<u8>> {
+        Ok(bytemuck::cast_slice(&self.read_words(place)?).to_vec())
+    }
+
+    /// Reads a plane back.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`].
+    pub fn read_plane(&mut self, place: Place) -> Result<Grid<i32>> {
+        let words = self.read_words(place)?;
+        let samples = words.into_iter().map(|word| word as i32).collect();
+        Ok(Grid::from_vec(place.size.width as usize, place.size.height as usize, samples))
+    }
+
+    fn read_words(&mut self, place: Place) -> Result<Vec<u32>> {
+        match self.output.get().cloned() {
+            Some(buffer) => self.read(&buffer, place.first.into(), place.size.area()),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    fn read(&mut self, buffer: &wgpu::Buffer, first: u64, count: u64) -> Result<Vec<u32>> {
+        let back = self.read_back.reserve(&self.gpu, 4 * count)?.clone();
+        let mut encoder = self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        encoder.copy_buffer_to_buffer(buffer, 4 * first, &back, 0, 4 * count);
+        self.gpu.queue.submit([encoder.finish()]);
+        let slice = back.slice(..4 * count);
+        slice.map_async(wgpu::MapMode::Read, |_| ());
+        self.gpu.wait()?;
+        let words = match slice.get_mapped_range() {
+            Ok(view) => bytemuck::pod_collect_to_vec(&view),
+            Err(error) => return Err(GpuFault::Driver(error.to_string()).into()),
+        };
+        back.unmap();
+        Ok(words)
+    }
+}
+
+/// The parts of lists that dispatches work through, as the uniform buffer holds them.
+#[derive(Default)]
+struct Dispatches {
+    bytes: Vec<u8>,
+}
+
+impl Dispatches {
+    /// Offset and number of workgroups.
+    fn push(&mut self, first: usize, count: usize) -> (u32, usize) {
+        let offset = self.bytes.len() as u32;
+        let range = abi::Range { first: first as u32, count: count as u32, pad0: 0, pad1: 0 };
+        self.bytes.extend(bytemuck::bytes_of(&range));
+        self.bytes.resize(offset as usize + crate::gpu::RANGE_STRIDE as usize, 0);
+        (offset, count)
+    }
+}
+
+/// Workgroups as rows and columns, neither more than WebGPU allows.
+fn grid(count: usize) -> (u32, u32) {
+    let rows = count.div_ceil(65_535);
+    (count.div_ceil(rows) as u32, rows as u32)
+}
+
+fn constant(gpu: &Gpu, label: &str, bytes: &[u8]) -> wgpu::Buffer {
+    let buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some(label),
+        size: bytes.len().next_multiple_of(16) as u64,
+        usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST,
+        mapped_at_creation: false,
+    });
+    gpu.queue.write_buffer(&buffer, 0, bytes);
+    buffer
+}
+
+fn write<T: Pod>(gpu: &Gpu, pooled: &mut Pooled, items: &[T]) -> Result<()> {
+    let bytes: &[u8] = bytemuck::cast_slice(items);
+    let buffer = pooled.reserve(gpu, bytes.len() as u64)?;
+    if !bytes.is_empty() {
+        gpu.queue.write_buffer(buffer, 0, bytes);
+    }
+    Ok(())
+}
+
+fn bind(gpu: &Gpu, kernel: &Kernel, buffers: &[&wgpu::Buffer], ranges: &wgpu::Buffer) -> wgpu::BindGroup {
+    let mut entries = Vec::with_capacity(buffers.len() + 1);
+    for (binding, buffer) in (0..).zip(buffers) {
+        entries.push(wgpu::BindGroupEntry { binding, resource: buffer.as_entire_binding() });
+    }
+    let range = wgpu::BufferBinding {
+        buffer: ranges,
+        offset: 0,
+        size: wgpu::BufferSize::new(size_of::<abi::Range>() as u64),
+    };
+    entries.push(wgpu::BindGroupEntry {
+        binding: crate::gpu::RANGE_BINDING,
+        resource: wgpu::BindingResource::Buffer(range),
+    });
+    let layout = &kernel.layout;
+    gpu.device.create_bind_group(&wgpu::BindGroupDescriptor { label: None, layout, entries: &entries })
+}

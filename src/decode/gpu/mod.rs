@@ -1,0 +1,12 @@
+//! The decoder on the GPU: many pictures at once, from their bytes to planes or pixels that stay there.
+//!
+//! All tiles of all levels of all pictures of a batch go through the entropy stage in one dispatch, since a tile's
+//! symbols depend on nothing else. Then the levels follow, from the root down, each a dispatch over all pictures.
+
+mod decoder;
+mod packet;
+mod tables;
+
+pub use decoder::{Decoded, GpuDecoder, Place};
+pub use packet::Packet;
+pub use tables::Target;

@@ -1,0 +1,113 @@
+//! The entropy stage on the GPU: which kernel takes a chunk, and what it needs to know.
+//! Kernels: `shaders/entropy.wgsl` and `shaders/entropy_any.wgsl`.
+
+use super::lanes::TileShape;
+use super::model::TileModel;
+use super::tables::FREQUENCIES;
+use super::token::{ROWS, TOKENS};
+use crate::gpu::abi::{self, CHUNK_WIDE, GROUP_QUADS, GROUP_SET, GROUP_WORDS, MODEL_ROWS, NOTHING};
+
+/// What the kernels need of a model.
+pub fn model_record(model: &TileModel) -> abi::Model {
+    let mut record = abi::Model {
+        alias_start: [0; 3 * MODEL_ROWS],
+        positive: [0; 3 * MODEL_ROWS],
+        context_set: model.set as u32,
+        deep: model.deep.into(),
+        wide: model.wide.into(),
+        pad: 0,
+    };
+    for (band, map) in model.maps.iter().enumerate() {
+        for row in 0..ROWS {
+            let distribution = usize::from(map[row]);
+            let positive = |symbol: u32| {
+                let frequency = u32::from(FREQUENCIES[distribution][symbol as usize]);
+                model.positive_slots(band, row as u32, symbol, frequency)
+            };
+            record.alias_start[band * MODEL_ROWS + row] = (distribution * TOKENS) as u32;
+            record.positive[band * MODEL_ROWS + row] = positive(1) | positive(2) << 16;
+        }
+    }
+    record
+}
+
+/// What becomes of a chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Path {
+    /// `entropy.wgsl`, lanes of two columns.
+    Pairs,
+    /// `entropy.wgsl`, lanes of four columns.
+    Quads,
+    /// `entropy_any.wgsl`: symbols of 32 bits.
+    Any,
+}
+
+impl Path {
+    /// For a tile of a level of a plane.
+    pub fn of(shape: &TileShape, model: &TileModel) -> Path {
+        match shape.columns_per_lane() {
+            _ if model.deep || model.wide => Path::Any,
+            2 if shape.lanes() <= 32 => Path::Pairs,
+            4 if shape.lanes() <= 8 => Path::Quads,
+            _ => Path::Any,
+        }
+    }
+
+    /// Flags of [`abi::Chunk::kind`], beside the columns of a lane.
+    pub fn flags(self) -> u32 {
+        if self == Path::Any { CHUNK_WIDE } else { 0 }
+    }
+
+    /// Words that a tile's symbols take.
+    pub fn symbol_words(self, shape: &TileShape) -> u32 {
+        let columns = if self == Path::Any { shape.columns } else { shape.columns.div_ceil(2) };
+        (3 * shape.rows * columns) as u32
+    }
+}
+
+/// The lists that the entropy kernels work through.
+#[derive(Debug, Default)]
+pub struct Work {
+    /// Groups of [`GROUP_WORDS`] for `entropy.wgsl`.
+    pub groups: Vec<u32>,
+    /// Chunks for `entropy_any.wgsl`.
+    pub any: Vec<u32>,
+    /// By path and context set: chunks that wait for a group, and their rows.
+    waiting: [Vec<(u32, u32)>; 4],
+}
+
+impl Work {
+    /// Forgets everything, and keeps the memory.
+    pub fn clear(&mut self) {
+        self.groups.clear();
+        self.any.clear();
+        self.waiting.iter_mut().for_each(Vec::clear);
+    }
+
+    /// Adds a chunk that is not empty.
+    pub fn push(&mut self, chunk: u32, path: Path, set: usize, rows: usize) {
+        match path {
+            Path::Any => self.any.push(chunk),
+            Path::Pairs => self.waiting[set].push((chunk, rows as u32)),
+            Path::Quads => self.waiting[2 + set].push((chunk, rows as u32)),
+        }
+    }
+
+    /// Makes groups of what waits. Long tiles go first, so that none of them is left alone at the end.
+    pub fn finish(&mut self) {
+        for (kind, chunks) in self.waiting.iter_mut().enumerate() {
+            let (quads, set) = (kind / 2 == 1, kind % 2 == 1);
+            let common = u32::from(set) * GROUP_SET | u32::from(quads) * GROUP_QUADS;
+            chunks.sort_by_key(|&(_, rows)| std::cmp::Reverse(rows));
+            for members in chunks.chunks(if quads { 8 } else { 2 }) {
+                let start = self.groups.len();
+                self.groups.resize(start + GROUP_WORDS, NOTHING);
+                self.groups[start] = common | members[0].1 << 8;
+                for (place, &(chunk, _)) in self.groups[start + 1..].iter_mut().zip(members) {
+                    *place = chunk;
+                }
+            }
+            chunks.clear();
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Kernels: put together from the files in `shaders/`, and compiled.
+
+use std::fmt::Write;
+
+use super::context::Shaders;
+use crate::entropy::distribution::ALIAS;
+use crate::entropy::tables::WEIGHTS;
+
+macro_rules! shader {
+    ($($name:literal),*) => { concat!($(include_str!(concat!("../../shaders/", $name, ".wgsl")), "\n"),*) };
+}
+
+/// The entropy stage for what most tiles are.
+const ENTROPY: &str = shader!("abi", "entropy", "payload", "entropy_pair", "entropy_quad", "entropy_main");
+const PORTABLE: &str = shader!("entropy_portable");
+const SUBGROUP: &str = shader!("entropy_subgroup");
+const ENTROPY_ANY: &str = shader!("abi", "entropy_any", "payload");
+const UPSAMPLE_SAMPLES: &str = shader!("abi", "upsample", "upsample_samples");
+const UPSAMPLE_PIXELS: &str = shader!("abi", "upsample", "upsample_pixels");
+const COLOUR: &str = shader!("abi", "colour");
+
+/// The binding of the part of a list that a dispatch works through.
+pub const RANGE_BINDING: u32 = 8;
+/// Dynamic offsets into the buffer of such parts are multiples of this: WebGPU's default.
+pub const RANGE_STRIDE: u64 = 256;
+
+/// A kernel's name, its WGSL, and which of its storage buffers it writes.
+pub struct Source {
+    /// The kernel's name.
+    pub name: &'static str,
+    /// The whole module.
+    pub wgsl: String,
+    /// Of each storage buffer from binding 0 on: whether it is only read.
+    read_only: &'static [bool],
+}
+
+/// How a kernel uses a storage buffer: whether it only reads it.
+const READ: bool = true;
+const WRITE: bool = false;
+
+/// The modules as they are compiled.
+pub fn sources(subgroups: bool) -> Vec<Source> {
+    const ENTROPY_BUFFERS: &[bool] = &[READ, READ, READ, READ, READ, WRITE, WRITE];
+    const SAMPLES_BUFFERS: &[bool] = &[READ, READ, READ, READ, READ, READ, WRITE];
+    const PIXELS_BUFFERS: &[bool] = &[READ, READ, READ, READ, READ, READ, WRITE, WRITE];
+    const COLOUR_BUFFERS: &[bool] = &[READ, READ, READ, WRITE];
+    let exchange = if subgroups { SUBGROUP } else { PORTABLE };
+    let source = |name, wgsl, read_only| Source { name, wgsl, read_only };
+    let upsample = |wgsl: &str, classed: bool| format!("{wgsl}const CLASSED: bool = {classed};\n");
+    vec![
+        source("entropy", format!("{ENTROPY}{exchange}{}", weights()), ENTROPY_BUFFERS),
+        source("entropy_any", format!("{ENTROPY_ANY}{}", weights_start()), ENTROPY_BUFFERS),
+        source("upsample_samples", upsample(UPSAMPLE_SAMPLES, false), SAMPLES_BUFFERS),
+        source("upsample_samples_classed", upsample(UPSAMPLE_SAMPLES, true), SAMPLES_BUFFERS),
+        source("upsample_pixels", upsample(UPSAMPLE_PIXELS, false), PIXELS_BUFFERS),
+        source("upsample_pixels_classed", upsample(UPSAMPLE_PIXELS, true), PIXELS_BUFFERS),
+        source("colour", COLOUR.into(), COLOUR_BUFFERS),
+    ]
+}
+
+/// The context weights as literals: loading them would take as long as the sums.
+fn weights() -> String {
+    let mut out = String::new();
+    for (set, bands) in WEIGHTS.iter().enumerate() {
+        let list = |items: Vec<String>, kind: &str| format!("{kind}({})", items.join(", "));
+        let terms = |terms: &[u32; 9]| list(terms.iter().map(|w| format!("{w}u")).collect(), "array<u32, 9>");
+        let rows = |rows: &[[u32; 9]; 2]| list(rows.iter().map(terms).collect(), "array<array<u32, 9>, 2>");
+        let halves = |halves: &[[[u32; 9]; 2]; 2]| {
+            list(halves.iter().map(rows).collect(), "array<array<array<u32, 9>, 2>, 2>")
+        };
+        let all = list(bands.iter().map(halves).collect(), "Weights");
+        let _ = writeln!(out, "const WEIGHTS_{set} = {all};");
+    }
+    out
+}
+
+fn weights_start() -> String {
+    format!("const WEIGHTS_START: u32 = {}u;\n", ALIAS.len() * ALIAS[0].len())
+}
+
+/// What `tables` holds: alias entries, then the weights, one an entry.
+pub fn tables() -> Vec<[u32; 2]> {
+    let halves = |&entry: &u64| [entry as u32, (entry >> 32) as u32];
+    let mut out: Vec<[u32; 2]> = ALIAS.iter().flatten().map(halves).collect();
+    out.extend(WEIGHTS.as_flattened().as_flattened().as_flattened().as_flattened().iter().map(|&w| [w, 0]));
+    out
+}
+
+/// A compiled kernel.
+#[derive(Debug)]
+pub struct Kernel {
+    pub(crate) pipeline: wgpu::ComputePipeline,
+    pub(crate) layout: wgpu::BindGroupLayout,
+}
+
+/// All kernels.
+#[derive(Debug)]
+pub struct Kernels {
+    pub(crate) entropy: Kernel,
+    pub(crate) entropy_any: Kernel,
+    /// `[to pixels][with the classed predictor]`
+    pub(crate) upsample: [[Kernel; 2]; 2],
+    pub(crate) colour: Kernel,
+    pub(crate) subgroups: bool,
+}
+
+impl Kernels {
+    pub(crate) fn new(device: &wgpu::Device, shaders: Shaders, subgroups: bool) -> Self {
+        let sources = sources(subgroups);
+        let mut kernels = sources.iter().map(|source| Kernel::new(device, source, shaders));
+        let mut next = || kernels.next().unwrap_or_else(|| unreachable!("one kernel a source"));
+        Kernels {
+            entropy: next(),
+            entropy_any: next(),
+            upsample: [[next(), next()], [next(), next()]],
+            colour: next(),
+            subgroups,
+        }
+    }
+}
+
+impl Kernel {
+    fn new(device: &wgpu::Device, source: &Source, shaders: Shaders) -> Self {
+        let buffer = |binding: u32, ty, has_dynamic_offset| wgpu::BindGroupLayoutEntry {
+            binding,
+            visibility: wgpu::ShaderStages::COMPUTE,
+            ty: wgpu::BindingType::Buffer { ty, has_dynamic_offset, min_binding_size: None },
+            count: None,
+        };
+        let storage = |(i, &read_only)| buffer(i, wgpu::BufferBindingType::Storage { read_only }, false);
+        let mut entries: Vec<_> = (0..).zip(source.read_only).map(storage).collect();
+        entries.push(buffer(RANGE_BINDING, wgpu::BufferBindingType::Uniform, true));
+        let label = Some(source.name);
+        let layout =
+            device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label, entries: &entries });
+        let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+            label,
+            bind_group_layouts: &[Some(&layout)],
+            immediate_size: 0,
+        });
+        let module = module(device, source, shaders);
+        let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label,
+            layout: Some(&pipeline_layout),
+            module: &module,
+            entry_point: Some("main"),
+            compilation_options: wgpu::PipelineCompilationOptions {
+                // Kernels write workgroup memory before they read it.
+                zero_initialize_workgroup_memory: shaders == Shaders::Checked,
+                ..Default::default()
+            },
+            cache: None,
+        });
+        Kernel { pipeline, layout }
+    }
+}
+
+#[allow(unsafe_code, reason = "only so can wgpu leave out the checks of its own")]
+fn module(device: &wgpu::Device, source: &Source, shaders: Shaders) -> wgpu::ShaderModule {
+    let descriptor = wgpu::ShaderModuleDescriptor {
+        label: Some(source.name),
+        source: wgpu::ShaderSource::Wgsl(source.wgsl.as_str().into()),
+    };
+    match shaders {
+        Shaders::Checked => device.create_shader_module(descriptor),
+        // SAFETY: the kernels index nothing that the host has not bounded: each states how in its first lines, all loops
+        // run to bounds from records that only the host writes, and tests decode broken files with sentinels around
+        // every buffer.
+        Shaders::Trusted => unsafe {
+            device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked())
+        },
+    }
+}

@@ -1,0 +1,92 @@
+//! The residual and upsample stages on the GPU: what their kernel needs to know. Kernel: `shaders/upsample.wgsl`.
+
+use super::cpu::Parameters;
+use super::{CLASSES, Coefficients, NEIGHBOURS, Predictor, SETS};
+use crate::entropy::{BANDS, TileShape};
+use crate::gpu::abi::{self, ROOM, WINDOW_VECTORS};
+
+/// Vectors of all linear predictors, which stand before the classed ones.
+const LINEAR_VECTORS: usize = SETS * BANDS * WINDOW_VECTORS;
+
+/// Coefficients as the kernel reads them, seven vectors of four a window: linear predictors by set and band, then
+/// classed ones by set, band and class.
+pub fn coefficient_vectors() -> Vec<i32> {
+    let mut out = Vec::new();
+    let places = || (0..SETS).flat_map(|set| (0..BANDS).map(move |band| (set, band)));
+    for (set, band) in places() {
+        out.extend(window_vectors(Predictor::Linear.coefficients(set, band, 0)));
+    }
+    for (set, band) in places() {
+        for class in 0..CLASSES {
+            out.extend(window_vectors(Predictor::Classed.coefficients(set, band, class)));
+        }
+    }
+    out
+}
+
+/// Columns 0 to 3 of each row; column 4 of rows 0 to 3; column 4 of row 4, and the coefficient of H0. The centre's
+/// makes differences to it out of samples.
+fn window_vectors(coefficients: &Coefficients) -> [i32; 4 * WINDOW_VECTORS] {
+    let neighbours = &coefficients[..NEIGHBOURS];
+    let centre = -neighbours.iter().map(|&c| i32::from(c)).sum::<i32>();
+    let (before, after) = neighbours.split_at(NEIGHBOURS / 2);
+    let raster: Vec<i32> =
+        before.iter().map(|&c| c.into()).chain([centre]).chain(after.iter().map(|&c| c.into())).collect();
+    let mut out = [0; 4 * WINDOW_VECTORS];
+    for (i, &c) in raster.iter().enumerate() {
+        let (row, column) = (i / 5, i % 5);
+        out[if column < 4 { 4 * row + column } else { 20 + row }] = c;
+    }
+    out[25] = coefficients[NEIGHBOURS].into();
+    out
+}
+
+/// What the kernel needs of a level of a plane.
+pub fn plane_record(parameters: &Parameters) -> abi::Plane {
+    let Parameters { predictor, set, scale, quantiser, cross } = parameters;
+    let (predictor, start, band_stride) = match predictor {
+        Predictor::None => (0, 0, 0),
+        Predictor::Linear => (1, set * BANDS * WINDOW_VECTORS, WINDOW_VECTORS),
+        Predictor::Classed => {
+            let band = CLASSES * WINDOW_VECTORS;
+            (2, LINEAR_VECTORS + set * BANDS * band, band)
+        }
+    };
+    let [near, far] = [0, 1].map(|i| cross.factors.map(|factors| i32::from(factors[i])));
+    abi::Plane {
+        predictor,
+        coefficients: start as u32,
+        band_stride: band_stride as u32,
+        sample_shift: scale.sample_shift,
+        activity_shift: scale.activity_shift,
+        step_v: quantiser.steps[0],
+        step_h0: quantiser.steps[1],
+        step_h1: quantiser.steps[2],
+        near_v: near[0],
+        near_h0: near[1],
+        near_h1: near[2],
+        far_v: far[0],
+        far_h0: far[1],
+        far_h1: far[2],
+        pad0: 0,
+        pad1: 0,
+    }
+}
+
+/// Rows of quads that a workgroup rebuilds: what its invocations reach and its memory holds.
+const fn strip_rows(tile_log2: u32) -> u32 {
+    let side = 1 << tile_log2;
+    let rows = 4 * (256 / side);
+    if (3 * rows + 10) * side <= ROOM { rows } else { 4 }
+}
+
+const _: () = assert!((3 * strip_rows(5) + 10) << 5 <= ROOM);
+const _: () = assert!((3 * strip_rows(6) + 10) << 6 <= ROOM);
+const _: () = assert!((3 * strip_rows(7) + 10) << 7 <= ROOM);
+
+/// The strips of a tile, as [`abi::Block::strip`] says them.
+pub fn strips(shape: &TileShape) -> impl Iterator<Item = u32> {
+    let (rows, tile_log2) = (shape.rows as u32, shape.tile_log2);
+    let most = strip_rows(tile_log2);
+    (0..rows).step_by(most as usize).map(move |first| first | most.min(rows - first) << 8 | tile_log2 << 16)
+}
