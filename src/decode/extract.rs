@@ -71,6 +71,7 @@ fn extract_header(header: &Header, request: &Request, plan: &Plan) -> Header {
         canvas: header.canvas.at_level(loq),
         window: on_canvas.at_level(loq),
         levels: header.levels - loq,
+        tile_log2: [header.tile_log2(loq), header.tile_log2[1]],
         pixel_size: header.pixel_size.map(|(x, y)| (x * grown, y * grown)),
         params: header.params[usize::from(loq)..].to_vec(),
         ..header.clone()

@@ -4,7 +4,9 @@ pub mod abi;
 mod buffer;
 mod context;
 mod kernel;
+mod timer;
 
 pub use buffer::Pooled;
 pub use context::{Gpu, GpuFault, GpuOptions, Shaders};
 pub use kernel::{Kernel, Kernels, RANGE_BINDING, RANGE_STRIDE, sources, tables};
+pub use timer::Timer;

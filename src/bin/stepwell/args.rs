@@ -293,6 +293,18 @@ pub struct Bench {
     /// Level of quality to decode
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub loq: u8,
+    /// Measure the GPU instead, with all files by turns in batches of so many pictures
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub gpu: Option<Vec<u32>>,
+    /// On the GPU: only an adapter whose name has this in it
+    #[arg(long, value_name = "NAME", requires = "gpu")]
+    pub adapter: Option<String>,
+    /// On the GPU: compile kernels with the checks that browsers add
+    #[arg(long, requires = "gpu")]
+    pub checked: bool,
+    /// On the GPU: no subgroup operations
+    #[arg(long, requires = "gpu")]
+    pub portable: bool,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

@@ -9,9 +9,12 @@ use super::tables::{Output, Tables, Target};
 use crate::error::{Error, Result};
 use crate::geom::Size;
 use crate::gpu::abi::{self, GROUP_WORDS};
-use crate::gpu::{Gpu, GpuFault, Kernel, Pooled};
+use crate::gpu::{Gpu, GpuFault, Kernel, Pooled, Timer};
 use crate::grid::Grid;
 use crate::upsample::gpu::coefficient_vectors;
+
+/// Entropy, upsample, colour: a pass each.
+const STAGES: usize = 3;
 
 /// Decodes batches of pictures on a GPU. Its buffers grow to the largest batch and are used again.
 #[derive(Debug)]
@@ -107,10 +110,31 @@ impl GpuDecoder {
     /// [`Error::Gpu`] where the batch as a whole failed, [`Error::Request`] where a picture has no such target. What is
     /// wrong with a picture alone is in [`Decoded::results`].
     pub fn decode(&mut self, packets: &[&Packet], target: Target) -> Result<Decoded> {
-        self.prepare(packets, target)?;
-        self.upload(packets)?;
-        self.submit()?;
+        self.load(packets, target)?;
+        self.submit(None)?;
         self.finish(packets)
+    }
+
+    /// Brings a batch to the GPU, to be decoded by [`Self::time`].
+    ///
+    /// # Errors
+    /// As [`Self::decode`].
+    pub fn load(&mut self, packets: &[&Packet], target: Target) -> Result<()> {
+        self.prepare(packets, target)?;
+        self.upload(packets)
+    }
+
+    /// Decodes the batch that was loaded last once more and says how long each stage took, in seconds on the GPU:
+    /// entropy, upsample, colour, and all together. `None` where the GPU has no timestamps.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`].
+    pub fn time(&mut self) -> Result<Option<[f64; 4]>> {
+        let Some(timer) = Timer::new(&self.gpu) else { return Ok(None) };
+        self.submit(Some(&timer))?;
+        let passes = timer.read(&self.gpu, STAGES as u32)?;
+        let stage = |i: usize| passes[i].1 - passes[i].0;
+        Ok(Some([stage(0), stage(1), stage(2), passes[2].1 - passes[0].0]))
     }
 
     /// The tables of a batch, and memory for it.
@@ -156,7 +180,7 @@ impl GpuDecoder {
         Ok(())
     }
 
-    fn submit(&mut self) -> Result<()> {
+    fn submit(&mut self, timer: Option<&Timer>) -> Result<()> {
         let mut list = Dispatches::default();
         let tables = &self.tables;
         let groups = tables.work.groups.len() / GROUP_WORDS;
@@ -187,40 +211,45 @@ impl GpuDecoder {
         let (faults, output) = (get(&self.faults)?, get(&self.output)?);
         let (group_list, any_list) = (get(&self.groups)?, get(&self.any)?);
         let (blocks, planes) = (get(&self.blocks)?, get(&self.planes)?);
+        let conversion_list = (get(&self.conversions)?, get(&self.kept)?);
         let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-        {
-            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
-            let mut run = |kernel: &Kernel, buffers: &[&wgpu::Buffer], (offset, count): (u32, usize)| {
-                if count == 0 {
-                    return;
-                }
+        let kernels = &gpu.kernels;
+        let run =
+            |pass: &mut wgpu::ComputePass, kernel: &Kernel, buffers: &[&wgpu::Buffer], offset, (x, y)| {
                 pass.set_pipeline(&kernel.pipeline);
                 pass.set_bind_group(0, &bind(gpu, kernel, buffers, &ranges), &[offset]);
-                let (x, y) = grid(count);
                 pass.dispatch_workgroups(x, y, 1);
             };
-            let kernels = &gpu.kernels;
-            run(
-                &kernels.entropy,
-                &[&payload, &chunks, &models, constants, &group_list, &narrow, &faults],
-                entropy,
-            );
-            run(
-                &kernels.entropy_any,
-                &[&payload, &chunks, &models, constants, &any_list, &wide, &faults],
-                any,
-            );
-            for (to_pixels, classed, range) in steps {
-                let all = [&narrow, &wide, &chunks, &blocks, &planes, coefficients, &samples, &output];
-                run(&kernels.upsample[to_pixels][classed], &all[..7 + to_pixels], range);
-            }
-            for (conversion, (offset, _)) in tables.conversions.iter().zip(conversions) {
-                let buffers = [&get(&self.conversions)?, &get(&self.kept)?, &samples, &output];
-                pass.set_pipeline(&kernels.colour.pipeline);
-                pass.set_bind_group(0, &bind(gpu, &kernels.colour, &buffers, &ranges), &[offset]);
-                let (x, y) = (conversion.width.div_ceil(16), conversion.height.div_ceil(16));
-                pass.dispatch_workgroups(x, y, 1);
-            }
+        let begin = |encoder: &'_ mut wgpu::CommandEncoder, stage: u32| {
+            let timestamp_writes = timer.map(|timer| timer.writes(stage));
+            let descriptor = wgpu::ComputePassDescriptor { label: None, timestamp_writes };
+            encoder.begin_compute_pass(&descriptor).forget_lifetime()
+        };
+        let mut pass = begin(&mut encoder, 0);
+        if entropy.1 > 0 {
+            let buffers = [&payload, &chunks, &models, constants, &group_list, &narrow, &faults];
+            run(&mut pass, &kernels.entropy, &buffers, entropy.0, grid(entropy.1));
+        }
+        if any.1 > 0 {
+            let buffers = [&payload, &chunks, &models, constants, &any_list, &wide, &faults];
+            run(&mut pass, &kernels.entropy_any, &buffers, any.0, grid(any.1));
+        }
+        drop(pass);
+        let mut pass = begin(&mut encoder, 1);
+        for (to_pixels, classed, (offset, count)) in steps {
+            let all = [&narrow, &wide, &chunks, &blocks, &planes, coefficients, &samples, &output];
+            run(&mut pass, &kernels.upsample[to_pixels][classed], &all[..7 + to_pixels], offset, grid(count));
+        }
+        drop(pass);
+        let mut pass = begin(&mut encoder, 2);
+        for (conversion, (offset, _)) in tables.conversions.iter().zip(conversions) {
+            let buffers = [&conversion_list.0, &conversion_list.1, &samples, &output];
+            let size = (conversion.width.div_ceil(16), conversion.height.div_ceil(16));
+            run(&mut pass, &kernels.colour, &buffers, offset, size);
+        }
+        drop(pass);
+        if let Some(timer) = timer {
+            timer.resolve(&mut encoder, STAGES as u32);
         }
         gpu.queue.submit([encoder.finish()]);
         gpu.check()

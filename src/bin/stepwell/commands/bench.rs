@@ -28,6 +28,14 @@ struct FileReport {
 
 /// Times decodes of files that are in memory.
 pub fn run(args: &Bench, context: &Context) -> Result<()> {
+    #[cfg(feature = "gpu")]
+    if let Some(batches) = &args.gpu {
+        return super::bench_gpu::run(args, batches, context);
+    }
+    #[cfg(not(feature = "gpu"))]
+    if args.gpu.is_some() {
+        return Err(Failure::usage("this program was built without the feature gpu"));
+    }
     let progress = context.progress("decoding");
     let mut files = Vec::new();
     for (i, path) in args.inputs.iter().enumerate() {
@@ -65,7 +73,7 @@ fn measure(path: &Path, args: &Bench, context: &Context) -> Result<FileReport> {
     })
 }
 
-fn median(sorted: &[f64]) -> f64 {
+pub(super) fn median(sorted: &[f64]) -> f64 {
     let middle = sorted.len() / 2;
     if sorted.len() % 2 == 1 { sorted[middle] } else { (sorted[middle - 1] + sorted[middle]) / 2.0 }
 }

@@ -1,6 +1,8 @@
 //! One file a command.
 
 pub mod bench;
+#[cfg(feature = "gpu")]
+mod bench_gpu;
 pub mod compare;
 pub mod completions;
 pub mod decode;
