@@ -119,8 +119,9 @@ struct Plane {
     far_v: i32,
     far_h0: i32,
     far_h1: i32,
-    pad0: u32,
-    pad1: u32,
+    // The coefficient set of a linear predictor, or `NOTHING`.
+    linear_set: u32,
+    pad: u32,
 }
 const PREDICTOR_NONE: u32 = 0u;
 const PREDICTOR_LINEAR: u32 = 1u;

@@ -3,16 +3,47 @@
 
 @group(0) @binding(7) var<storage, read_write> pixels: array<u32>;
 
-var<private> colours: array<array<vec4<i32>, 4>, 4>;
+// Of the last four planes, the last first.
+var<private> last0: Quads;
+var<private> last1: Quads;
+var<private> last2: Quads;
+var<private> last3: Quads;
 
-fn emit(block: Block, plane: u32, i: u32, quad: vec4<i32>, x: u32, y: u32, has_right: bool, has_lower: bool) {
-    colours[plane & 3u][i] = quad;
+fn emit(block: Block, plane: u32, quads: Quads, place: Place, exists: bool) {
+    last3 = last2;
+    last2 = last1;
+    last1 = last0;
+    last0 = quads;
 }
 
 // Fraction bits removed with rounding, and clamped to 8 bits.
 fn sample_from_coded(coded: vec4<i32>, fraction_bits: u32) -> vec4<u32> {
     let half = (1 << fraction_bits) >> 1u;
     return bitcast<vec4<u32>>(clamp((coded + vec4<i32>(half)) >> vec4<u32>(fraction_bits), vec4<i32>(0), vec4<i32>(255)));
+}
+
+// Four pixels from their planes, the last plane first.
+fn rgba(flags: u32, l0: vec4<i32>, l1: vec4<i32>, l2: vec4<i32>, l3: vec4<i32>) -> vec4<u32> {
+    let has_alpha = (flags & OUTPUT_ALPHA) != 0u;
+    var r = select(l2, l3, has_alpha);
+    var g = select(l1, l2, has_alpha);
+    var b = select(l0, l1, has_alpha);
+    if (flags & OUTPUT_GRAY) != 0u {
+        r = l0;
+        g = l0;
+        b = l0;
+    }
+    if (flags & OUTPUT_YCOCG) != 0u {
+        let t = r - (b >> vec4<u32>(1u));
+        let green = b + t;
+        b = t - (g >> vec4<u32>(1u));
+        r = b + g;
+        g = green;
+    }
+    let bits = flags >> 8u;
+    let alpha = select(vec4<u32>(255u), sample_from_coded(l0, bits), has_alpha);
+    return sample_from_coded(r, bits) | (sample_from_coded(g, bits) << vec4<u32>(8u))
+        | (sample_from_coded(b, bits) << vec4<u32>(16u)) | (alpha << vec4<u32>(24u));
 }
 
 fn put(block: Block, x: u32, y: u32, value: u32) {
@@ -23,43 +54,25 @@ fn put(block: Block, x: u32, y: u32, value: u32) {
     }
 }
 
-fn finish(block: Block, x: u32, first: u32, end: u32, h_columns: u32, v_rows: u32) {
-    let fraction_bits = block.output >> 8u;
-    for (var i = 0u; i < QUADS; i++) {
-        let y = first + i;
-        if y < end {
-            var r = colours[0][i];
-            var g = colours[1][i];
-            var b = colours[2][i];
-            if (block.output & OUTPUT_GRAY) != 0u {
-                g = r;
-                b = r;
-            }
-            if (block.output & OUTPUT_YCOCG) != 0u {
-                let t = r - (b >> vec4<u32>(1u));
-                let green = b + t;
-                let blue = t - (g >> vec4<u32>(1u));
-                r = blue + g;
-                g = green;
-                b = blue;
-            }
-            var rgba = sample_from_coded(r, fraction_bits) | (sample_from_coded(g, fraction_bits) << vec4<u32>(8u))
-                | (sample_from_coded(b, fraction_bits) << vec4<u32>(16u));
-            if (block.output & OUTPUT_ALPHA) != 0u {
-                rgba |= sample_from_coded(colours[3][i], fraction_bits) << vec4<u32>(24u);
-            } else {
-                rgba |= vec4<u32>(0xff000000u);
-            }
-            put(block, 2u * x, 2u * y, rgba.x);
-            if x < h_columns {
-                put(block, 2u * x + 1u, 2u * y, rgba.y);
-            }
-            if y < v_rows {
-                put(block, 2u * x, 2u * y + 1u, rgba.z);
-            }
-            if x < h_columns && y < v_rows {
-                put(block, 2u * x + 1u, 2u * y + 1u, rgba.w);
-            }
+fn put_quad(block: Block, place: Place, y: u32, quad: vec4<u32>) {
+    let x = 2u * place.left.z;
+    put(block, x, 2u * y, quad.x);
+    if place.has_right {
+        put(block, x + 1u, 2u * y, quad.y);
+    }
+    if y < place.v_rows {
+        put(block, x, 2u * y + 1u, quad.z);
+        if place.has_right {
+            put(block, x + 1u, 2u * y + 1u, quad.w);
         }
+    }
+}
+
+fn finish(block: Block, place: Place, exists: bool) {
+    if place.y < place.end {
+        put_quad(block, place, place.y, rgba(block.output, last0.first, last1.first, last2.first, last3.first));
+    }
+    if place.y + 1u < place.end {
+        put_quad(block, place, place.y + 1u, rgba(block.output, last0.second, last1.second, last2.second, last3.second));
     }
 }

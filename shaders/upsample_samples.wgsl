@@ -8,18 +8,28 @@ fn put(block: Block, at: u32, x: u32, y: u32, value: i32) {
     }
 }
 
-fn emit(block: Block, plane: u32, i: u32, quad: vec4<i32>, x: u32, y: u32, has_right: bool, has_lower: bool) {
-    let at = block.out + plane * block.out_plane;
-    put(block, at, 2u * x, 2u * y, quad.x);
-    if has_right {
-        put(block, at, 2u * x + 1u, 2u * y, quad.y);
+fn put_quad(block: Block, at: u32, place: Place, y: u32, quad: vec4<i32>) {
+    let x = 2u * place.left.z;
+    put(block, at, x, 2u * y, quad.x);
+    if place.has_right {
+        put(block, at, x + 1u, 2u * y, quad.y);
     }
-    if has_lower {
-        put(block, at, 2u * x, 2u * y + 1u, quad.z);
-    }
-    if has_right && has_lower {
-        put(block, at, 2u * x + 1u, 2u * y + 1u, quad.w);
+    if y < place.v_rows {
+        put(block, at, x, 2u * y + 1u, quad.z);
+        if place.has_right {
+            put(block, at, x + 1u, 2u * y + 1u, quad.w);
+        }
     }
 }
 
-fn finish(block: Block, x: u32, first: u32, end: u32, h_columns: u32, v_rows: u32) {}
+fn emit(block: Block, plane: u32, quads: Quads, place: Place, exists: bool) {
+    let at = block.out + plane * block.out_plane;
+    if place.y < place.end {
+        put_quad(block, at, place, place.y, quads.first);
+    }
+    if place.y + 1u < place.end {
+        put_quad(block, at, place, place.y + 1u, quads.second);
+    }
+}
+
+fn finish(block: Block, place: Place, exists: bool) {}

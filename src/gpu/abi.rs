@@ -11,7 +11,7 @@ pub const MODEL_ROWS: usize = 24;
 /// Vectors of four coefficients that a window takes.
 pub const WINDOW_VECTORS: usize = 7;
 /// Words of `room` in the upsample kernel.
-pub const ROOM: u32 = 3712;
+pub const ROOM: u32 = 2816;
 /// No chunk, no colour transform.
 pub const NOTHING: u32 = u32::MAX;
 /// Words of a group of chunks.
@@ -63,7 +63,7 @@ record! {
         predictor: u32, coefficients: u32, band_stride: u32, sample_shift: u32, activity_shift: u32,
         step_v: u32, step_h0: u32, step_h1: u32,
         near_v: i32, near_h0: i32, near_h1: i32, far_v: i32, far_h0: i32, far_h1: i32,
-        pad0: u32, pad1: u32,
+        linear_set: u32, pad: u32,
     }
 }
 record! {

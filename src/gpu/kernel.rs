@@ -5,6 +5,7 @@ use std::fmt::Write;
 use super::context::Shaders;
 use crate::entropy::distribution::ALIAS;
 use crate::entropy::tables::WEIGHTS;
+use crate::upsample::gpu::linear_constants;
 
 macro_rules! shader {
     ($($name:literal),*) => { concat!($(include_str!(concat!("../../shaders/", $name, ".wgsl")), "\n"),*) };
@@ -17,6 +18,8 @@ const SUBGROUP: &str = shader!("entropy_subgroup");
 const ENTROPY_ANY: &str = shader!("abi", "entropy_any", "payload");
 const UPSAMPLE_SAMPLES: &str = shader!("abi", "upsample", "upsample_samples");
 const UPSAMPLE_PIXELS: &str = shader!("abi", "upsample", "upsample_pixels");
+const UPSAMPLE_LINEAR: &str = shader!("upsample_linear");
+const UPSAMPLE_ANY: &str = shader!("upsample_any");
 const COLOUR: &str = shader!("abi", "colour");
 
 /// The binding of the part of a list that a dispatch works through.
@@ -46,14 +49,20 @@ pub fn sources(subgroups: bool) -> Vec<Source> {
     const COLOUR_BUFFERS: &[bool] = &[READ, READ, READ, WRITE];
     let exchange = if subgroups { SUBGROUP } else { PORTABLE };
     let source = |name, wgsl, read_only| Source { name, wgsl, read_only };
-    let upsample = |wgsl: &str, classed: bool| format!("{wgsl}const CLASSED: bool = {classed};\n");
+    let upsample = |wgsl: &str, any: bool| {
+        if any {
+            format!("{wgsl}{UPSAMPLE_ANY}")
+        } else {
+            format!("{wgsl}{UPSAMPLE_LINEAR}{}", linear_constants())
+        }
+    };
     vec![
         source("entropy", format!("{ENTROPY}{exchange}{}", weights()), ENTROPY_BUFFERS),
         source("entropy_any", format!("{ENTROPY_ANY}{}", weights_start()), ENTROPY_BUFFERS),
         source("upsample_samples", upsample(UPSAMPLE_SAMPLES, false), SAMPLES_BUFFERS),
-        source("upsample_samples_classed", upsample(UPSAMPLE_SAMPLES, true), SAMPLES_BUFFERS),
+        source("upsample_samples_any", upsample(UPSAMPLE_SAMPLES, true), SAMPLES_BUFFERS),
         source("upsample_pixels", upsample(UPSAMPLE_PIXELS, false), PIXELS_BUFFERS),
-        source("upsample_pixels_classed", upsample(UPSAMPLE_PIXELS, true), PIXELS_BUFFERS),
+        source("upsample_pixels_any", upsample(UPSAMPLE_PIXELS, true), PIXELS_BUFFERS),
         source("colour", COLOUR.into(), COLOUR_BUFFERS),
     ]
 }
@@ -98,7 +107,7 @@ pub struct Kernel {
 pub struct Kernels {
     pub(crate) entropy: Kernel,
     pub(crate) entropy_any: Kernel,
-    /// `[to pixels][with the classed predictor]`
+    /// `[to pixels][with any predictor]`
     pub(crate) upsample: [[Kernel; 2]; 2],
     pub(crate) colour: Kernel,
     pub(crate) subgroups: bool,

@@ -3,10 +3,23 @@
 use super::cpu::Parameters;
 use super::{CLASSES, Coefficients, NEIGHBOURS, Predictor, SETS};
 use crate::entropy::{BANDS, TileShape};
-use crate::gpu::abi::{self, ROOM, WINDOW_VECTORS};
+use crate::gpu::abi::{self, NOTHING, ROOM, WINDOW_VECTORS};
 
 /// Vectors of all linear predictors, which stand before the classed ones.
 const LINEAR_VECTORS: usize = SETS * BANDS * WINDOW_VECTORS;
+
+/// The linear predictors as WGSL constants `LINEAR_set_band`, for kernels that have them as literals.
+pub fn linear_constants() -> String {
+    use std::fmt::Write;
+    let mut out = String::new();
+    for (set, band) in (0..SETS).flat_map(|set| (0..BANDS).map(move |band| (set, band))) {
+        let vectors = window_vectors(Predictor::Linear.coefficients(set, band, 0));
+        let vector = |v: &[i32]| format!("vec4<i32>({}, {}, {}, {})", v[0], v[1], v[2], v[3]);
+        let all: Vec<String> = vectors.chunks_exact(4).map(vector).collect();
+        let _ = writeln!(out, "const LINEAR_{set}_{band} = Taps({});", all.join(", "));
+    }
+    out
+}
 
 /// Coefficients as the kernel reads them, seven vectors of four a window: linear predictors by set and band, then
 /// classed ones by set, band and class.
@@ -68,16 +81,14 @@ pub fn plane_record(parameters: &Parameters) -> abi::Plane {
         far_v: far[0],
         far_h0: far[1],
         far_h1: far[2],
-        pad0: 0,
-        pad1: 0,
+        linear_set: if predictor == 1 { *set as u32 } else { NOTHING },
+        pad: 0,
     }
 }
 
 /// Rows of quads that a workgroup rebuilds: what its invocations reach and its memory holds.
 const fn strip_rows(tile_log2: u32) -> u32 {
-    let side = 1 << tile_log2;
-    let rows = 4 * (256 / side);
-    if (3 * rows + 10) * side <= ROOM { rows } else { 4 }
+    2 * (256 >> tile_log2)
 }
 
 const _: () = assert!((3 * strip_rows(5) + 10) << 5 <= ROOM);

@@ -190,9 +190,9 @@ impl GpuDecoder {
         let mut steps = Vec::new();
         for step in &tables.steps {
             for (to_pixels, lists) in step.iter().enumerate() {
-                for (classed, blocks) in lists.iter().enumerate() {
+                for (any_kind, blocks) in lists.iter().enumerate() {
                     if !blocks.is_empty() {
-                        steps.push((to_pixels, classed, list.push(first, blocks.len())));
+                        steps.push((to_pixels, any_kind, list.push(first, blocks.len())));
                     }
                     first += blocks.len();
                 }
@@ -236,9 +236,15 @@ impl GpuDecoder {
         }
         drop(pass);
         let mut pass = begin(&mut encoder, 1);
-        for (to_pixels, classed, (offset, count)) in steps {
+        for (to_pixels, any_kind, (offset, count)) in steps {
             let all = [&narrow, &wide, &chunks, &blocks, &planes, coefficients, &samples, &output];
-            run(&mut pass, &kernels.upsample[to_pixels][classed], &all[..7 + to_pixels], offset, grid(count));
+            run(
+                &mut pass,
+                &kernels.upsample[to_pixels][any_kind],
+                &all[..7 + to_pixels],
+                offset,
+                grid(count),
+            );
         }
         drop(pass);
         let mut pass = begin(&mut encoder, 2);

@@ -56,7 +56,7 @@ pub struct Tables {
     pub models: Vec<abi::Model>,
     pub work: Work,
     pub planes: Vec<abi::Plane>,
-    /// By distance from the root, then `[to pixels][classed]`.
+    /// By distance from the root, then `[to pixels][any]`.
     pub steps: Vec<[[Vec<abi::Block>; 2]; 2]>,
     pub conversions: Vec<abi::Conversion>,
     pub kept: Vec<abi::Kept>,
@@ -183,10 +183,10 @@ impl Tables {
     ) {
         let params = &packet.header.params[usize::from(level.level)];
         let (first_model, first_plane) = (self.models.len() as u32, self.planes.len() as u32);
-        let mut classed = false;
+        let mut any = false;
         for &plane in &group.planes {
             let parameters = Parameters::new(&packet.header, &params[plane], plane);
-            classed |= parameters.predictor == Predictor::Classed;
+            any |= parameters.predictor == Predictor::Classed || parameters.scale.sample_shift > 0;
             self.models.push(model_record(&params[plane].model));
             self.planes.push(plane_record(&parameters));
         }
@@ -198,8 +198,10 @@ impl Tables {
         for place in level.tile_places() {
             let (quads, shape) = tile_shape(level.tile_log2, level.size, place);
             let first_chunk = self.chunks.len() as u32;
+            let mut wide = false;
             for ((i, &plane), chunk) in (0..).zip(&group.planes).zip(&mut chunks) {
                 let path = Path::of(&shape, &params[plane].model);
+                wide |= path == Path::Any;
                 let mut record = abi::Chunk {
                     shape: shape_word(&shape),
                     model: first_model + i,
@@ -255,7 +257,7 @@ impl Tables {
                 block.out_stride = width;
                 block.output = word;
             }
-            let list = &mut self.steps[step][usize::from(word.is_some())][usize::from(classed)];
+            let list = &mut self.steps[step][usize::from(word.is_some())][usize::from(any || wide)];
             list.extend(strips(&shape).map(|strip| abi::Block { strip, ..block }));
         }
     }

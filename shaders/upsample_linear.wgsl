@@ -1,0 +1,33 @@
+// Coefficients of linear predictors as literals, for planes of at most 16 bits. Part of upsample.wgsl.
+
+fn shift_of(plane: Plane) -> u32 {
+    return 0u;
+}
+
+fn window_sum(plane: Plane, taps: Taps, band: u32, a: Row, b: Row, c: Row, d: Row, e: Row, h0: i32) -> i32 {
+    return weighted(taps, a, b, c, d, e) + taps.t6.y * h0;
+}
+
+fn symbol_at(chunk: Chunk, row: u32, column: u32) -> i32 {
+    return narrow_symbol(chunk, row, column);
+}
+
+fn means(plane: Plane, place: Place, symbols: Values, near: Values, far: Values) -> Values {
+    switch plane.linear_set {
+        case 0u: { return means_pass(plane, LINEAR_0_0, place, symbols, near, far); }
+        case 1u: { return means_pass(plane, LINEAR_1_0, place, symbols, near, far); }
+        case 2u: { return means_pass(plane, LINEAR_2_0, place, symbols, near, far); }
+        case 3u: { return means_pass(plane, LINEAR_3_0, place, symbols, near, far); }
+        default: { return means_pass(plane, Taps(), place, symbols, near, far); }
+    }
+}
+
+fn quads(plane: Plane, place: Place, symbols: Values, near: Values, far: Values, residuals: ptr<function, Values>) -> Quads {
+    switch plane.linear_set {
+        case 0u: { return quads_pass(plane, LINEAR_0_1, LINEAR_0_2, place, symbols, near, far, residuals); }
+        case 1u: { return quads_pass(plane, LINEAR_1_1, LINEAR_1_2, place, symbols, near, far, residuals); }
+        case 2u: { return quads_pass(plane, LINEAR_2_1, LINEAR_2_2, place, symbols, near, far, residuals); }
+        case 3u: { return quads_pass(plane, LINEAR_3_1, LINEAR_3_2, place, symbols, near, far, residuals); }
+        default: { return quads_pass(plane, Taps(), Taps(), place, symbols, near, far, residuals); }
+    }
+}
