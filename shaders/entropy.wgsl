@@ -5,7 +5,8 @@
 // above stays in its registers; only its neighbours' nearest columns and the words they need are exchanged, with one
 // barrier a symbol (`exchange`, in entropy_portable.wgsl or entropy_subgroup.wgsl).
 // Dispatch: x + y * num_workgroups.x = index of a group in the `range` of `work`.
-// Invariant: every word index is clamped to the chunk, every other index follows from the tile's shape.
+// Invariant: `next` stops behind the chunk, and no step looks further than 64 words behind it, which the payload's buffer
+// has to spare; every other index follows from the tile's shape.
 
 @group(0) @binding(0) var<storage, read> payload: array<u32>;
 @group(0) @binding(1) var<storage, read> chunks: array<Chunk>;
@@ -31,9 +32,9 @@ var<workgroup> positive: array<u32, 576>;
 var<private> state: u32;
 var<private> nonzero: u32;
 var<private> largest: u32;
-// The next word that any lane of the chunk takes, and the chunk's last.
+// The next word that any lane of the chunk takes, and the second behind its last, where it stops: one too far.
 var<private> next: u32;
-var<private> last: u32;
+var<private> stop: u32;
 // Where the chunk's rows stand in `alias_start` and `positive`.
 var<private> model_start: u32;
 // The context magnitude of what was decoded last.
@@ -81,15 +82,16 @@ fn step(coding: bool, sum: u32, band: u32, turn: u32) -> i32 {
 
     var at = next;
     at += exchange(first, second, turn);
+    next = min(next, stop);
     var after = coded;
     if first {
-        after = (after << 16u) | payload_word(at, last);
+        after = (after << 16u) | word_at(at);
         at++;
     }
     let raw = extractBits(after, 0u, bits);
     after >>= bits;
     if second {
-        after = (after << 16u) | payload_word(at, last);
+        after = (after << 16u) | word_at(at);
     }
     state = select(state, after, coding);
 

@@ -35,7 +35,8 @@ fn main(
     }
     state = begin.state;
     next = chunk.first_word + begin.used;
-    last = chunk.first_word + max(chunk.words, 1u) - 1u;
+    stop = chunk.first_word + chunk.words + 1u;
+    next = min(next, stop);
     model_start = member * MODEL_SIZE;
     start_exchange(invocation, lane, lanes_log2);
     workgroupBarrier();

@@ -1,9 +1,12 @@
 // The compressed bytes, and the lane states at the start of a chunk (SPEC 10.3). CPU twin: `entropy/lanes.rs`.
 
+fn word_at(at: u32) -> u32 {
+    return (payload[at >> 1u] >> ((at & 1u) << 4u)) & 0xffffu;
+}
+
 // Words that a chunk ends before are read as its last one: what comes out then is thrown away.
 fn payload_word(at: u32, last: u32) -> u32 {
-    let word = min(at, last);
-    return (payload[word >> 1u] >> ((word & 1u) << 4u)) & 0xffffu;
+    return word_at(min(at, last));
 }
 
 // `count` bits (at most 32) of a chunk, from bit `at` on.

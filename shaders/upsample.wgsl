@@ -6,7 +6,8 @@
 // Where coefficients come from is in upsample_linear.wgsl or upsample_any.wgsl; what becomes of the samples in
 // upsample_samples.wgsl or upsample_pixels.wgsl.
 // Dispatch: x + y * num_workgroups.x = index into the `range` of `blocks`.
-// Invariant: (3 rows + 10) × side of a block is at most `ROOM` (the host sees to it), so `room` holds its windows.
+// Invariant: tiles have at most 64 columns, and blocks at most 512 quads of a tile's side, 32 or 64: `room` holds the
+// windows of 16 rows.
 
 @group(0) @binding(0) var<storage, read> narrow: array<u32>;
 @group(0) @binding(1) var<storage, read> wide: array<i32>;
@@ -17,19 +18,24 @@
 @group(0) @binding(6) var<storage, read_write> samples: array<i32>;
 @group(0) @binding(8) var<uniform> range: Range;
 
-const ROOM: u32 = 2816u;
+// Words of a row in `room`: 64 columns, and two more on both sides, which repeat the tile's edge columns.
+const STRIDE: u32 = 68u;
+// Rows of the level above that windows of so many rows of quads reach: three more on both sides.
+const ABOVE_ROWS: u32 = 22u;
+// Row means: those of the rows of quads, and of one more on both sides.
+const MEAN_ROWS: u32 = 36u;
+const MEANS: u32 = ABOVE_ROWS * STRIDE;
 
-// Samples of the level above, then row means, both `side` to a row.
-var<workgroup> room: array<i32, ROOM>;
+// Rows of the level above, from three above the block on; then row means, from two above it on. Beyond the tile its
+// first or last row repeats.
+var<workgroup> room: array<i32, (ABOVE_ROWS + MEAN_ROWS) * STRIDE>;
 
 struct Row { left: vec4<i32>, right: i32 }
 struct Taps { t0: vec4<i32>, t1: vec4<i32>, t2: vec4<i32>, t3: vec4<i32>, t4: vec4<i32>, t5: vec4<i32>, t6: vec4<i32> }
 
 // Where an invocation stands, and what it rebuilds of a plane.
 struct Place {
-    // Columns of a window; at the tile's edge its edge column.
-    left: vec4<u32>,
-    right: u32,
+    x: u32,
     // First row of quads, the first behind the block, and the one bordering on it.
     y: u32,
     end: u32,
@@ -38,13 +44,15 @@ struct Place {
     // Quads from here on have no lower half, or no right one.
     v_rows: u32,
     has_right: bool,
-    // Rows of quads of the tile, and the last row of means.
     rows: u32,
-    last_mean: u32,
-    // Where `room` has row 0 of the level above, and of the means, if it had it.
+    is_left_edge: bool,
+    is_right_edge: bool,
+    // Index in `room` of the invocation's sample of the level above, and of its upper row mean.
     above: u32,
-    means: u32,
-    side_log2: u32,
+    mean: u32,
+    // The same of the quad in the bordering row.
+    border_above: u32,
+    border_mean: u32,
 }
 
 // Symbols or residuals of the two quads, and V of the bordering one.
@@ -53,22 +61,22 @@ struct Values { first: vec3<i32>, second: vec3<i32>, border: i32 }
 // `a b / c d` of the two quads.
 struct Quads { first: vec4<i32>, second: vec4<i32> }
 
-fn window_row(place: Place, start: u32) -> Row {
-    return Row(
-        vec4<i32>(
-            room[start + place.left.x], room[start + place.left.y], room[start + place.left.z], room[start + place.left.w],
-        ),
-        room[start + place.right],
-    );
+// The row of a window around a column.
+fn window_row(at: u32) -> Row {
+    return Row(vec4<i32>(room[at - 2u], room[at - 1u], room[at], room[at + 1u]), room[at + 2u]);
 }
 
-// The rows of a window; beyond the tile its first or last row.
-fn above_row(place: Place, y: i32) -> Row {
-    return window_row(place, place.above + (u32(clamp(y, 0, i32(place.rows) - 1)) << place.side_log2));
-}
-
-fn mean_row(place: Place, y: i32) -> Row {
-    return window_row(place, place.means + (u32(clamp(y, 0, i32(place.last_mean))) << place.side_log2));
+// Stores a value, and beyond the tile's left and right edge once more.
+fn store(place: Place, at: u32, value: i32) {
+    room[at] = value;
+    if place.is_left_edge {
+        room[at - 1u] = value;
+        room[at - 2u] = value;
+    }
+    if place.is_right_edge {
+        room[at + 1u] = value;
+        room[at + 2u] = value;
+    }
 }
 
 fn weighted(taps: Taps, a: Row, b: Row, c: Row, d: Row, e: Row) -> i32 {
@@ -96,47 +104,58 @@ fn value_of(plane: Plane, sum: i32, residual: i32, near: i32, near_factor: i32, 
     return (((sum + 1024) >> 11u) << s) + cross + residual;
 }
 
-// The row means of a quad, to `room`; gives V's residual.
+// The row means of quad row `y`, to `room` at `at`; gives V's residual.
 fn rebuild_means(
-    plane: Plane, taps: Taps, place: Place, y: u32, symbol: i32, near: i32, far: i32,
+    plane: Plane, taps: Taps, place: Place, y: u32, at: u32, symbol: i32, near: i32, far: i32,
     a: Row, b: Row, c: Row, d: Row, e: Row,
 ) -> i32 {
-    let at = place.means + ((2u * y) << place.side_log2) + place.left.z;
     let mean = c.left.z;
-    if y >= place.v_rows {
-        room[at] = mean;
-        return 0;
+    var upper = mean;
+    var below = mean;
+    var residual = 0;
+    if y < place.v_rows {
+        let sum = window_sum(plane, taps, 0u, a, b, c, d, e, 0);
+        residual = residual_of(plane, plane.step_v, sum, symbol);
+        let v = value_of(plane, sum, residual, near, plane.near_v, far, plane.far_v);
+        below = mean - ((v + 1) >> 1u);
+        upper = below + v;
     }
-    let sum = window_sum(plane, taps, 0u, a, b, c, d, e, 0);
-    let residual = residual_of(plane, plane.step_v, sum, symbol);
-    let v = value_of(plane, sum, residual, near, plane.near_v, far, plane.far_v);
-    let below = mean - ((v + 1) >> 1u);
-    room[at] = below + v;
-    room[at + (1u << place.side_log2)] = below;
+    // A quad without a lower half has one mean, which repeats below as that of any last row does.
+    store(place, at, upper);
+    store(place, at + STRIDE, below);
+    if y == 0u {
+        store(place, at - STRIDE, upper);
+        store(place, at - 2u * STRIDE, upper);
+    }
+    // (Behind a bordering row nobody looks.)
+    if y + 1u == place.rows && y < place.end {
+        store(place, at + 2u * STRIDE, below);
+        store(place, at + 3u * STRIDE, below);
+    }
     return residual;
 }
 
 // The row means of the block and the rows around it.
 fn means_pass(plane: Plane, taps: Taps, place: Place, symbols: Values, near: Values, far: Values) -> Values {
-    let y = i32(place.y);
     var residuals = Values();
     if place.y < place.end {
-        let b = above_row(place, y - 1);
-        let c = above_row(place, y);
-        let d = above_row(place, y + 1);
-        let e = above_row(place, y + 2);
-        residuals.first.x = rebuild_means(plane, taps, place, place.y, symbols.first.x, near.first.x, far.first.x,
-            above_row(place, y - 2), b, c, d, e);
+        let at = place.above;
+        let b = window_row(at - STRIDE);
+        let c = window_row(at);
+        let d = window_row(at + STRIDE);
+        let e = window_row(at + 2u * STRIDE);
+        residuals.first.x = rebuild_means(plane, taps, place, place.y, place.mean, symbols.first.x,
+            near.first.x, far.first.x, window_row(at - 2u * STRIDE), b, c, d, e);
         if place.y + 1u < place.end {
-            residuals.second.x = rebuild_means(plane, taps, place, place.y + 1u, symbols.second.x, near.second.x,
-                far.second.x, b, c, d, e, above_row(place, y + 3));
+            residuals.second.x = rebuild_means(plane, taps, place, place.y + 1u, place.mean + 2u * STRIDE,
+                symbols.second.x, near.second.x, far.second.x, b, c, d, e, window_row(at + 3u * STRIDE));
         }
     }
     if place.has_border {
-        let border = i32(place.border);
-        residuals.border = rebuild_means(plane, taps, place, place.border, symbols.border, near.border, far.border,
-            above_row(place, border - 2), above_row(place, border - 1), above_row(place, border),
-            above_row(place, border + 1), above_row(place, border + 2));
+        let at = place.border_above;
+        residuals.border = rebuild_means(plane, taps, place, place.border, place.border_mean, symbols.border,
+            near.border, far.border, window_row(at - 2u * STRIDE), window_row(at - STRIDE), window_row(at),
+            window_row(at + STRIDE), window_row(at + 2u * STRIDE));
     }
     return residuals;
 }
@@ -172,19 +191,19 @@ fn quads_pass(
 ) -> Quads {
     var quads = Quads();
     if place.y < place.end {
-        let y = 2 * i32(place.y);
-        let c = mean_row(place, y);
-        let d = mean_row(place, y + 1);
-        let e = mean_row(place, y + 2);
-        let f = mean_row(place, y + 3);
+        let at = place.mean;
+        let c = window_row(at);
+        let d = window_row(at + STRIDE);
+        let e = window_row(at + 2u * STRIDE);
+        let f = window_row(at + 3u * STRIDE);
         var own = (*residuals).first;
         quads.first = rebuild_quad(plane, taps0, taps1, place, place.y, symbols.first, near.first, far.first,
-            mean_row(place, y - 2), mean_row(place, y - 1), c, d, e, f, &own);
+            window_row(at - 2u * STRIDE), window_row(at - STRIDE), c, d, e, f, &own);
         (*residuals).first = own;
         if place.y + 1u < place.end {
             own = (*residuals).second;
             quads.second = rebuild_quad(plane, taps0, taps1, place, place.y + 1u, symbols.second, near.second, far.second,
-                c, d, e, f, mean_row(place, y + 4), mean_row(place, y + 5), &own);
+                c, d, e, f, window_row(at + 4u * STRIDE), window_row(at + 5u * STRIDE), &own);
             (*residuals).second = own;
         }
     }
@@ -195,13 +214,13 @@ fn symbols_at(chunk: Chunk, place: Place, exists: bool) -> Values {
     var symbols = Values();
     if exists && (chunk.kind & CHUNK_EMPTY) == 0u {
         if place.y < place.end {
-            symbols.first = symbols_of_quad(chunk, place.y, place.left.z);
+            symbols.first = symbols_of_quad(chunk, place.y, place.x);
         }
         if place.y + 1u < place.end {
-            symbols.second = symbols_of_quad(chunk, place.y + 1u, place.left.z);
+            symbols.second = symbols_of_quad(chunk, place.y + 1u, place.x);
         }
         if place.has_border {
-            symbols.border = symbol_at(chunk, 3u * place.border, place.left.z);
+            symbols.border = symbol_at(chunk, 3u * place.border, place.x);
         }
     }
     return symbols;
@@ -234,30 +253,27 @@ fn main(
     let side = 1u << side_log2;
     let start = block.strip & 255u;
     let end = start + ((block.strip >> 8u) & 255u);
-    // Rows of the level above that windows reach, and rows of quads whose V they need.
-    let above_start = max(start, 3u) - 3u;
-    let above_end = min(end + 3u, rows);
-    let v_start = max(start, 1u) - 1u;
     let x = invocation & (side - 1u);
+    let row = invocation >> side_log2;
     let exists = x < columns;
-    let edge = columns - 1u;
 
     var place: Place;
-    place.left = min(vec4<u32>(max(x, 2u) - 2u, max(x, 1u) - 1u, x, x + 1u), vec4<u32>(edge));
-    place.right = min(x + 2u, edge);
-    place.y = start + 2u * (invocation >> side_log2);
+    place.x = x;
+    place.y = start + 2u * row;
     place.end = select(0u, end, exists);
-    place.border = select(v_start, end, invocation >= side);
-    place.has_border = exists && invocation < 2u * side && (place.border < start || place.border >= end)
-        && place.border < rows;
+    place.border = select(start - 1u, end, row == 1u);
+    place.has_border = exists && row < 2u && place.border < rows;
     place.v_rows = block.shape >> 24u;
     place.has_right = x < ((block.shape >> 16u) & 255u);
     place.rows = rows;
-    place.last_mean = rows + place.v_rows - 1u;
-    // Indices wrap around until a row that is there is added.
-    place.above = 0u - (above_start << side_log2);
-    place.means = ((above_end - above_start) << side_log2) - (v_start << (side_log2 + 1u));
-    place.side_log2 = side_log2;
+    place.is_left_edge = x == 0u;
+    place.is_right_edge = x + 1u == columns;
+    place.above = (2u * row + 3u) * STRIDE + x + 2u;
+    place.mean = MEANS + (4u * row + 2u) * STRIDE + x + 2u;
+    let border_row = select(0u, end - start + 1u, row == 1u);
+    place.border_above = (border_row + 2u) * STRIDE + x + 2u;
+    place.border_mean = MEANS + 2u * border_row * STRIDE + x + 2u;
+    let above_rows = end - start + 6u;
 
     var near = Values();
     var far = Values();
@@ -266,9 +282,10 @@ fn main(
         let symbols = symbols_at(chunks[block.chunks + p], place, exists);
         let lower = block.lower + p * block.lower_plane;
         workgroupBarrier();
-        for (var y = above_start + (invocation >> side_log2); y < above_end; y += 256u >> side_log2) {
+        for (var i = row; i < above_rows; i += 256u >> side_log2) {
             if exists {
-                room[place.above + (y << side_log2) + x] = samples[lower + y * block.lower_stride + x];
+                let y = u32(clamp(i32(start + i) - 3, 0, i32(rows) - 1));
+                store(place, i * STRIDE + x + 2u, samples[lower + y * block.lower_stride + x]);
             }
         }
         workgroupBarrier();

@@ -55,7 +55,7 @@ fn put(block: Block, x: u32, y: u32, value: u32) {
 }
 
 fn put_quad(block: Block, place: Place, y: u32, quad: vec4<u32>) {
-    let x = 2u * place.left.z;
+    let x = 2u * place.x;
     put(block, x, 2u * y, quad.x);
     if place.has_right {
         put(block, x + 1u, 2u * y, quad.y);

@@ -9,7 +9,7 @@ fn put(block: Block, at: u32, x: u32, y: u32, value: i32) {
 }
 
 fn put_quad(block: Block, at: u32, place: Place, y: u32, quad: vec4<i32>) {
-    let x = 2u * place.left.z;
+    let x = 2u * place.x;
     put(block, at, x, 2u * y, quad.x);
     if place.has_right {
         put(block, at, x + 1u, 2u * y, quad.y);

@@ -10,8 +10,6 @@ pub const CHUNK_WIDE: u32 = 32;
 pub const MODEL_ROWS: usize = 24;
 /// Vectors of four coefficients that a window takes.
 pub const WINDOW_VECTORS: usize = 7;
-/// Words of `room` in the upsample kernel.
-pub const ROOM: u32 = 2816;
 /// No chunk, no colour transform.
 pub const NOTHING: u32 = u32::MAX;
 /// Words of a group of chunks.

@@ -3,7 +3,7 @@
 use super::cpu::Parameters;
 use super::{CLASSES, Coefficients, NEIGHBOURS, Predictor, SETS};
 use crate::entropy::{BANDS, TileShape};
-use crate::gpu::abi::{self, NOTHING, ROOM, WINDOW_VECTORS};
+use crate::gpu::abi::{self, NOTHING, WINDOW_VECTORS};
 
 /// Vectors of all linear predictors, which stand before the classed ones.
 const LINEAR_VECTORS: usize = SETS * BANDS * WINDOW_VECTORS;
@@ -86,14 +86,10 @@ pub fn plane_record(parameters: &Parameters) -> abi::Plane {
     }
 }
 
-/// Rows of quads that a workgroup rebuilds: what its invocations reach and its memory holds.
+/// Rows of quads that a workgroup rebuilds: two to an invocation.
 const fn strip_rows(tile_log2: u32) -> u32 {
     2 * (256 >> tile_log2)
 }
-
-const _: () = assert!((3 * strip_rows(5) + 10) << 5 <= ROOM);
-const _: () = assert!((3 * strip_rows(6) + 10) << 6 <= ROOM);
-const _: () = assert!((3 * strip_rows(7) + 10) << 7 <= ROOM);
 
 /// The strips of a tile, as [`abi::Block::strip`] says them.
 pub fn strips(shape: &TileShape) -> impl Iterator<Item = u32> {

@@ -13,6 +13,9 @@ use crate::gpu::{Gpu, GpuFault, Kernel, Pooled, Timer};
 use crate::grid::Grid;
 use crate::upsample::gpu::coefficient_vectors;
 
+/// Bytes behind the payload that kernels may look at: 64 words, and the one after a chunk's last.
+const PAYLOAD_SPARE: u64 = 256;
+
 /// Entropy, upsample, colour: a pass each.
 const STAGES: usize = 3;
 
@@ -36,7 +39,8 @@ pub struct GpuDecoder {
     narrow: Pooled,
     wide: Pooled,
     samples: Pooled,
-    faults: Pooled,
+    /// One for each entropy kernel: so neither waits for the other.
+    faults: [Pooled; 2],
     output: Pooled,
     read_back: Pooled,
 }
@@ -93,7 +97,7 @@ impl GpuDecoder {
             narrow: Pooled::storage("narrow"),
             wide: Pooled::storage("wide"),
             samples: Pooled::storage("samples"),
-            faults: Pooled::storage("faults"),
+            faults: [Pooled::storage("faults"), Pooled::storage("faults")],
             output: Pooled::storage("output"),
             read_back: Pooled::new("read back", back),
         }
@@ -146,7 +150,7 @@ impl GpuDecoder {
             ));
         }
         let (gpu, tables) = (&self.gpu, &self.tables);
-        self.payload.reserve(gpu, tables.payload_bytes)?;
+        self.payload.reserve(gpu, tables.payload_bytes + PAYLOAD_SPARE)?;
         self.narrow.reserve(gpu, 4 * tables.narrow_words)?;
         self.wide.reserve(gpu, 4 * tables.wide_words)?;
         self.samples.reserve(gpu, 4 * tables.samples)?;
@@ -161,7 +165,8 @@ impl GpuDecoder {
         write(gpu, &mut self.samples, &tables.roots)?;
         let blocks: Vec<abi::Block> = tables.steps.iter().flatten().flatten().flatten().copied().collect();
         write(gpu, &mut self.blocks, &blocks)?;
-        write(gpu, &mut self.faults, &vec![u32::MAX; packets.len()])
+        let none = vec![u32::MAX; packets.len()];
+        self.faults.iter_mut().try_for_each(|faults| write(gpu, faults, &none))
     }
 
     /// The payload.
@@ -208,7 +213,8 @@ impl GpuDecoder {
         let [constants, coefficients] = &self.constants;
         let (payload, chunks, models) = (get(&self.payload)?, get(&self.chunks)?, get(&self.models)?);
         let (narrow, wide, samples) = (get(&self.narrow)?, get(&self.wide)?, get(&self.samples)?);
-        let (faults, output) = (get(&self.faults)?, get(&self.output)?);
+        let output = get(&self.output)?;
+        let [faults, any_faults] = [get(&self.faults[0])?, get(&self.faults[1])?];
         let (group_list, any_list) = (get(&self.groups)?, get(&self.any)?);
         let (blocks, planes) = (get(&self.blocks)?, get(&self.planes)?);
         let conversion_list = (get(&self.conversions)?, get(&self.kept)?);
@@ -231,7 +237,7 @@ impl GpuDecoder {
             run(&mut pass, &kernels.entropy, &buffers, entropy.0, grid(entropy.1));
         }
         if any.1 > 0 {
-            let buffers = [&payload, &chunks, &models, constants, &any_list, &wide, &faults];
+            let buffers = [&payload, &chunks, &models, constants, &any_list, &wide, &any_faults];
             run(&mut pass, &kernels.entropy_any, &buffers, any.0, grid(any.1));
         }
         drop(pass);
@@ -262,10 +268,11 @@ impl GpuDecoder {
     }
 
     fn finish(&mut self, packets: &[&Packet]) -> Result<Decoded> {
-        let faults: Vec<u32> = match self.faults.get().cloned() {
-            Some(buffer) => self.read(&buffer, 0, packets.len() as u64)?,
-            None => Vec::new(),
-        };
+        let mut faults = vec![u32::MAX; packets.len()];
+        for buffer in [0, 1].map(|i| self.faults[i].get().cloned()).into_iter().flatten() {
+            let found = self.read(&buffer, 0, packets.len() as u64)?;
+            faults.iter_mut().zip(found).for_each(|(fault, found)| *fault = found.min(*fault));
+        }
         let result = |(packet, fault): (&&Packet, u32)| match fault {
             u32::MAX => Ok(()),
             ordinal => Err(packet.fault(ordinal)),
