@@ -9,4 +9,5 @@ mod timer;
 pub use buffer::Pooled;
 pub use context::{Gpu, GpuFault, GpuOptions, Shaders};
 pub use kernel::{Kernel, Kernels, RANGE_BINDING, RANGE_STRIDE, sources, tables};
+pub(crate) use timer::PASSES;
 pub use timer::Timer;

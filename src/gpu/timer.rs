@@ -4,7 +4,7 @@ use super::{Gpu, GpuFault};
 use crate::error::Result;
 
 /// Passes that one timer can tell apart.
-const PASSES: u32 = 8;
+pub(crate) const PASSES: u32 = 64;
 
 /// Timestamps at the start and end of passes.
 #[derive(Debug)]

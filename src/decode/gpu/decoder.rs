@@ -9,15 +9,12 @@ use super::tables::{Output, Tables, Target};
 use crate::error::{Error, Result};
 use crate::geom::Size;
 use crate::gpu::abi::{self, GROUP_WORDS};
-use crate::gpu::{Gpu, GpuFault, Kernel, Pooled, Timer};
+use crate::gpu::{Gpu, GpuFault, Kernel, PASSES, Pooled, Timer};
 use crate::grid::Grid;
 use crate::upsample::gpu::coefficient_vectors;
 
 /// Bytes behind the payload that kernels may look at: 64 words, and the one after a chunk's last.
 const PAYLOAD_SPARE: u64 = 256;
-
-/// Entropy, upsample, colour: a pass each.
-const STAGES: usize = 3;
 
 /// Decodes batches of pictures on a GPU. Its buffers grow to the largest batch and are used again.
 #[derive(Debug)]
@@ -43,6 +40,15 @@ pub struct GpuDecoder {
     faults: [Pooled; 2],
     output: Pooled,
     read_back: Pooled,
+}
+
+/// How long a batch took on the GPU, in seconds.
+#[derive(Clone, Debug)]
+pub struct Timing {
+    /// The entropy stage, then each dispatch of the others.
+    pub passes: Vec<f64>,
+    /// From the first start to the last end.
+    pub all: f64,
 }
 
 /// What a batch has become, on the GPU.
@@ -128,17 +134,17 @@ impl GpuDecoder {
         self.upload(packets)
     }
 
-    /// Decodes the batch that was loaded last once more and says how long each stage took, in seconds on the GPU:
-    /// entropy, upsample, colour, and all together. `None` where the GPU has no timestamps.
+    /// Decodes the batch that was loaded last once more and says how long each dispatch took on the GPU, in seconds:
+    /// entropy first, then one or two a level from the root down. `None` where the GPU has no timestamps.
     ///
     /// # Errors
     /// [`Error::Gpu`].
-    pub fn time(&mut self) -> Result<Option<[f64; 4]>> {
+    pub fn time(&mut self) -> Result<Option<Timing>> {
         let Some(timer) = Timer::new(&self.gpu) else { return Ok(None) };
-        self.submit(Some(&timer))?;
-        let passes = timer.read(&self.gpu, STAGES as u32)?;
-        let stage = |i: usize| passes[i].1 - passes[i].0;
-        Ok(Some([stage(0), stage(1), stage(2), passes[2].1 - passes[0].0]))
+        let passes = self.submit(Some(&timer))?;
+        let times = timer.read(&self.gpu, passes)?;
+        let all = times.last().map_or(0.0, |last| last.1 - times[0].0);
+        Ok(Some(Timing { passes: times.iter().map(|(start, end)| end - start).collect(), all }))
     }
 
     /// The tables of a batch, and memory for it.
@@ -185,7 +191,8 @@ impl GpuDecoder {
         Ok(())
     }
 
-    fn submit(&mut self, timer: Option<&Timer>) -> Result<()> {
+    /// Gives the number of passes that a timer has seen.
+    fn submit(&mut self, timer: Option<&Timer>) -> Result<u32> {
         let mut list = Dispatches::default();
         let tables = &self.tables;
         let groups = tables.work.groups.len() / GROUP_WORDS;
@@ -226,12 +233,15 @@ impl GpuDecoder {
                 pass.set_bind_group(0, &bind(gpu, kernel, buffers, &ranges), &[offset]);
                 pass.dispatch_workgroups(x, y, 1);
             };
-        let begin = |encoder: &'_ mut wgpu::CommandEncoder, stage: u32| {
-            let timestamp_writes = timer.map(|timer| timer.writes(stage));
+        // A timer tells passes apart, so that each dispatch gets its own then.
+        let mut passes = 0;
+        let mut begin = |encoder: &mut wgpu::CommandEncoder| {
+            let timestamp_writes = timer.filter(|_| passes < PASSES).map(|timer| timer.writes(passes));
+            passes += 1;
             let descriptor = wgpu::ComputePassDescriptor { label: None, timestamp_writes };
             encoder.begin_compute_pass(&descriptor).forget_lifetime()
         };
-        let mut pass = begin(&mut encoder, 0);
+        let mut pass = begin(&mut encoder);
         if entropy.1 > 0 {
             let buffers = [&payload, &chunks, &models, constants, &group_list, &narrow, &faults];
             run(&mut pass, &kernels.entropy, &buffers, entropy.0, grid(entropy.1));
@@ -240,9 +250,11 @@ impl GpuDecoder {
             let buffers = [&payload, &chunks, &models, constants, &any_list, &wide, &any_faults];
             run(&mut pass, &kernels.entropy_any, &buffers, any.0, grid(any.1));
         }
-        drop(pass);
-        let mut pass = begin(&mut encoder, 1);
         for (to_pixels, any_kind, (offset, count)) in steps {
+            if timer.is_some() {
+                drop(pass);
+                pass = begin(&mut encoder);
+            }
             let all = [&narrow, &wide, &chunks, &blocks, &planes, coefficients, &samples, &output];
             run(
                 &mut pass,
@@ -252,19 +264,18 @@ impl GpuDecoder {
                 grid(count),
             );
         }
-        drop(pass);
-        let mut pass = begin(&mut encoder, 2);
         for (conversion, (offset, _)) in tables.conversions.iter().zip(conversions) {
             let buffers = [&conversion_list.0, &conversion_list.1, &samples, &output];
             let size = (conversion.width.div_ceil(16), conversion.height.div_ceil(16));
             run(&mut pass, &kernels.colour, &buffers, offset, size);
         }
         drop(pass);
+        let passes = passes.min(PASSES);
         if let Some(timer) = timer {
-            timer.resolve(&mut encoder, STAGES as u32);
+            timer.resolve(&mut encoder, passes);
         }
         gpu.queue.submit([encoder.finish()]);
-        gpu.check()
+        gpu.check().map(|()| passes)
     }
 
     fn finish(&mut self, packets: &[&Packet]) -> Result<Decoded> {

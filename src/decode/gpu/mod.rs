@@ -7,6 +7,6 @@ mod decoder;
 mod packet;
 mod tables;
 
-pub use decoder::{Decoded, GpuDecoder, Place};
+pub use decoder::{Decoded, GpuDecoder, Place, Timing};
 pub use packet::Packet;
 pub use tables::Target;

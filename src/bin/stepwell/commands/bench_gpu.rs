@@ -35,9 +35,11 @@ struct BatchReport {
     batch: u32,
     /// Mean bytes of a picture as RGB of 8 bits.
     rgb_bytes: f64,
-    /// Compressed bytes on the GPU → RGBA on the GPU, by its timestamps: entropy, upsample, colour, all.
-    resident: Option<[f64; 4]>,
-    /// The least and largest of all, of the repeats.
+    /// Compressed bytes on the GPU → RGBA on the GPU, by its timestamps.
+    resident: Option<f64>,
+    /// The entropy stage, then the other dispatches from the root down.
+    resident_stages: Vec<f64>,
+    /// The least and largest of the repeats.
     resident_range: Option<(f64, f64)>,
     resident_gigabytes_per_second: Option<f64>,
     /// File in memory → RGBA on the GPU, by the clock: index, checksums, upload, decode, wait.
@@ -135,25 +137,28 @@ fn measure(
     from_host.drain(..3);
     from_host.sort_by(f64::total_cmp);
 
-    let mut stages: [Vec<f64>; 4] = Default::default();
+    let mut all: Vec<f64> = Vec::new();
+    let mut stages: Vec<Vec<f64>> = Vec::new();
     for i in 0..args.repeat + 5 {
-        let Some(times) = decoder.time().map_err(failure)? else { break };
-        for (list, seconds) in stages.iter_mut().zip(times).filter(|_| i >= 5) {
-            list.push(seconds * 1e6 / count);
+        let Some(timing) = decoder.time().map_err(failure)? else { break };
+        if i >= 5 {
+            all.push(timing.all * 1e6 / count);
+            stages.resize_with(timing.passes.len(), Vec::new);
+            stages.iter_mut().zip(timing.passes).for_each(|(list, time)| list.push(time * 1e6 / count));
         }
     }
-    stages.iter_mut().for_each(|list| list.sort_by(f64::total_cmp));
-    let timed = !stages[3].is_empty();
+    stages.iter_mut().chain([&mut all]).for_each(|list| list.sort_by(f64::total_cmp));
     let rgb_bytes = pixels as f64 * 3.0 / count;
     let speed = |micros: f64| rgb_bytes / micros / 1e3;
-    let resident = timed.then(|| [0, 1, 2, 3].map(|i| median(&stages[i])));
+    let resident = (!all.is_empty()).then(|| median(&all));
     let range = |list: &[f64]| (list[0], list[list.len() - 1]);
     Ok(BatchReport {
         batch: members.len() as u32,
         rgb_bytes,
         resident,
-        resident_range: timed.then(|| range(&stages[3])),
-        resident_gigabytes_per_second: resident.map(|stages| speed(stages[3])),
+        resident_stages: stages.iter().map(|list| median(list)).collect(),
+        resident_range: resident.map(|_| range(&all)),
+        resident_gigabytes_per_second: resident.map(speed),
         from_host: median(&from_host),
         from_host_range: range(&from_host),
         from_host_gigabytes_per_second: speed(median(&from_host)),
@@ -172,13 +177,14 @@ fn table(report: &Report) -> String {
         report.file_bytes
     );
     for b in &report.batches {
-        if let (Some([entropy, upsample, colour, all]), Some((least, most)), Some(speed)) =
+        if let (Some(all), Some((least, most)), Some(speed)) =
             (b.resident, b.resident_range, b.resident_gigabytes_per_second)
         {
+            let stages: Vec<String> = b.resident_stages.iter().map(|time| format!("{time:.1}")).collect();
+            let stages = stages.join(" + ");
             writeln!(
                 text,
-                "batch {}: resident {all:.1} us a picture ({least:.1} to {most:.1}): entropy {entropy:.1}, upsample \
-                 {upsample:.1}, colour {colour:.1}; {speed:.1} GB/s of RGB",
+                "batch {}: resident {all:.1} us a picture ({least:.1} to {most:.1}), {speed:.1} GB/s of RGB: {stages}",
                 b.batch
             )
             .expect("a string takes everything");
