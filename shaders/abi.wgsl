@@ -87,6 +87,11 @@ struct Conversion {
     fraction_bits: u32,
     // The first plane of the colour transform, or `NOTHING`.
     colour_first: u32,
+    // Whether coded samples are reduced to signed 16 bits first.
+    wraps: u32,
+    pad0: u32,
+    pad1: u32,
+    pad2: u32,
 }
 
 // A plane that comes out.
@@ -112,16 +117,13 @@ struct Plane {
     step_v: u32,
     step_h0: u32,
     step_h1: u32,
-    // Cross-plane factors, the nearest plane first; 0 where there is none.
-    near_v: i32,
-    near_h0: i32,
-    near_h1: i32,
-    far_v: i32,
-    far_h0: i32,
-    far_h1: i32,
+    // Cross-plane factors of the nearest plane before and the one before that, a signed byte a band.
+    near: u32,
+    far: u32,
     // The coefficient set of a linear predictor, or `NOTHING`.
     linear_set: u32,
-    pad: u32,
+    // Whether residuals of other planes are reduced to signed 16 bits.
+    wraps: u32,
 }
 const PREDICTOR_NONE: u32 = 0u;
 const PREDICTOR_LINEAR: u32 = 1u;

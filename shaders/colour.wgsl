@@ -19,6 +19,11 @@ fn sample_from_coded(coded: i32, fraction_bits: u32, low: i32, high: i32) -> i32
     return clamp((coded + half) >> fraction_bits, low, high);
 }
 
+fn coded_at(conversion: Conversion, at: u32) -> i32 {
+    let coded = samples[at];
+    return select(coded, extractBits(coded, 0u, 16u), conversion.wraps == 1u);
+}
+
 @compute @workgroup_size(16, 16)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     let conversion = conversions[range.first + id.z];
@@ -30,7 +35,9 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     if conversion.colour_first != NOTHING {
         let first = at + conversion.colour_first * conversion.from_plane;
         rgb = rgb_from_ycocg(vec3<i32>(
-            samples[first], samples[first + conversion.from_plane], samples[first + 2u * conversion.from_plane],
+            coded_at(conversion, first),
+            coded_at(conversion, first + conversion.from_plane),
+            coded_at(conversion, first + 2u * conversion.from_plane),
         ));
     }
     for (var k = 0u; k < conversion.planes; k++) {
@@ -40,7 +47,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
         if conversion.colour_first != NOTHING && colour < 3u {
             coded = rgb[colour];
         } else {
-            coded = samples[at + plane.plane * conversion.from_plane];
+            coded = coded_at(conversion, at + plane.plane * conversion.from_plane);
         }
         output[conversion.to_first + k * conversion.to_plane + id.y * conversion.to_stride + id.x] =
             sample_from_coded(coded, conversion.fraction_bits, plane.low, plane.high);

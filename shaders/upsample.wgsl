@@ -36,9 +36,10 @@ struct Taps { t0: vec4<i32>, t1: vec4<i32>, t2: vec4<i32>, t3: vec4<i32>, t4: ve
 // Where an invocation stands, and what it rebuilds of a plane.
 struct Place {
     x: u32,
-    // First row of quads, the first behind the block, and the one bordering on it.
+    // First row of quads, and the first behind the block.
     y: u32,
     end: u32,
+    // How far below `y` the bordering row is.
     border: u32,
     has_border: bool,
     // Quads from here on have no lower half, or no right one.
@@ -50,13 +51,12 @@ struct Place {
     // Index in `room` of the invocation's sample of the level above, and of its upper row mean.
     above: u32,
     mean: u32,
-    // The same of the quad in the bordering row.
-    border_above: u32,
-    border_mean: u32,
 }
 
 // Symbols or residuals of the two quads, and V of the bordering one.
 struct Values { first: vec3<i32>, second: vec3<i32>, border: i32 }
+
+// (`Before` holds symbols, or residuals of a plane before as the planes that follow see them.)
 
 // `a b / c d` of the two quads.
 struct Quads { first: vec4<i32>, second: vec4<i32> }
@@ -98,10 +98,16 @@ fn residual_of(plane: Plane, step: u32, sum: i32, symbol: i32) -> i32 {
 }
 
 // V, H0 or H1 from the sum over its window and its residual, and the residuals of the planes before.
-fn value_of(plane: Plane, sum: i32, residual: i32, near: i32, near_factor: i32, far: i32, far_factor: i32) -> i32 {
+fn value_of(plane: Plane, band: u32, sum: i32, residual: i32, near: i32, far: i32) -> i32 {
     let s = shift_of(plane);
-    let cross = (((near >> s) * near_factor + (far >> s) * far_factor + 32) >> 6u) << s;
-    return (((sum + 1024) >> 11u) << s) + cross + residual;
+    let alone = (((sum + 1024) >> 11u) << s) + residual;
+    if !CROSSED {
+        return alone;
+    }
+    let sum_of_both = (seen_by(plane, near) >> s) * extractBits(bitcast<i32>(plane.near), 8u * band, 8u)
+        + (seen_by(plane, far) >> s) * extractBits(bitcast<i32>(plane.far), 8u * band, 8u);
+    let cross = ((sum_of_both + 32) >> 6u) << s;
+    return alone + cross;
 }
 
 // The row means of quad row `y`, to `room` at `at`; gives V's residual.
@@ -116,7 +122,7 @@ fn rebuild_means(
     if y < place.v_rows {
         let sum = window_sum(plane, taps, 0u, a, b, c, d, e, 0);
         residual = residual_of(plane, plane.step_v, sum, symbol);
-        let v = value_of(plane, sum, residual, near, plane.near_v, far, plane.far_v);
+        let v = value_of(plane, 0u, sum, residual, near, far);
         below = mean - ((v + 1) >> 1u);
         upper = below + v;
     }
@@ -136,7 +142,7 @@ fn rebuild_means(
 }
 
 // The row means of the block and the rows around it.
-fn means_pass(plane: Plane, taps: Taps, place: Place, symbols: Values, near: Values, far: Values) -> Values {
+fn means_pass(plane: Plane, taps: Taps, place: Place, symbols: Before, near: Before, far: Before) -> Values {
     var residuals = Values();
     if place.y < place.end {
         let at = place.above;
@@ -144,17 +150,17 @@ fn means_pass(plane: Plane, taps: Taps, place: Place, symbols: Values, near: Val
         let c = window_row(at);
         let d = window_row(at + STRIDE);
         let e = window_row(at + 2u * STRIDE);
-        residuals.first.x = rebuild_means(plane, taps, place, place.y, place.mean, symbols.first.x,
-            near.first.x, far.first.x, window_row(at - 2u * STRIDE), b, c, d, e);
+        residuals.first.x = rebuild_means(plane, taps, place, place.y, place.mean, first_of(symbols).x,
+            first_of(near).x, first_of(far).x, window_row(at - 2u * STRIDE), b, c, d, e);
         if place.y + 1u < place.end {
             residuals.second.x = rebuild_means(plane, taps, place, place.y + 1u, place.mean + 2u * STRIDE,
-                symbols.second.x, near.second.x, far.second.x, b, c, d, e, window_row(at + 3u * STRIDE));
+                second_of(symbols).x, second_of(near).x, second_of(far).x, b, c, d, e, window_row(at + 3u * STRIDE));
         }
     }
     if place.has_border {
-        let at = place.border_above;
-        residuals.border = rebuild_means(plane, taps, place, place.border, place.border_mean, symbols.border,
-            near.border, far.border, window_row(at - 2u * STRIDE), window_row(at - STRIDE), window_row(at),
+        let at = place.above + place.border * STRIDE;
+        residuals.border = rebuild_means(plane, taps, place, place.y + place.border, place.mean + 2u * place.border * STRIDE, border_of(symbols),
+            border_of(near), border_of(far), window_row(at - 2u * STRIDE), window_row(at - STRIDE), window_row(at),
             window_row(at + STRIDE), window_row(at + 2u * STRIDE));
     }
     return residuals;
@@ -171,13 +177,13 @@ fn rebuild_quad(
     }
     let sum0 = window_sum(plane, taps0, 1u, a, b, c, d, e, 0);
     (*residuals).y = residual_of(plane, plane.step_h0, sum0, symbols.y);
-    let h0 = value_of(plane, sum0, (*residuals).y, near.y, plane.near_h0, far.y, plane.far_h0);
+    let h0 = value_of(plane, 1u, sum0, (*residuals).y, near.y, far.y);
     quad.y = c.left.z - (h0 >> 1u);
     quad.x = quad.y + h0;
     if y < place.v_rows {
         let sum1 = window_sum(plane, taps1, 2u, b, c, d, e, f, h0);
         (*residuals).z = residual_of(plane, plane.step_h1, sum1, symbols.z);
-        let h1 = value_of(plane, sum1, (*residuals).z, near.z, plane.near_h1, far.z, plane.far_h1);
+        let h1 = value_of(plane, 2u, sum1, (*residuals).z, near.z, far.z);
         quad.w = d.left.z - (h1 >> 1u);
         quad.z = quad.w + h1;
     }
@@ -186,7 +192,7 @@ fn rebuild_quad(
 
 // The samples of the block. `residuals` has V's, and gets the others.
 fn quads_pass(
-    plane: Plane, taps0: Taps, taps1: Taps, place: Place, symbols: Values, near: Values, far: Values,
+    plane: Plane, taps0: Taps, taps1: Taps, place: Place, symbols: Before, near: Before, far: Before,
     residuals: ptr<function, Values>,
 ) -> Quads {
     var quads = Quads();
@@ -197,12 +203,12 @@ fn quads_pass(
         let e = window_row(at + 2u * STRIDE);
         let f = window_row(at + 3u * STRIDE);
         var own = (*residuals).first;
-        quads.first = rebuild_quad(plane, taps0, taps1, place, place.y, symbols.first, near.first, far.first,
+        quads.first = rebuild_quad(plane, taps0, taps1, place, place.y, first_of(symbols), first_of(near), first_of(far),
             window_row(at - 2u * STRIDE), window_row(at - STRIDE), c, d, e, f, &own);
         (*residuals).first = own;
         if place.y + 1u < place.end {
             own = (*residuals).second;
-            quads.second = rebuild_quad(plane, taps0, taps1, place, place.y + 1u, symbols.second, near.second, far.second,
+            quads.second = rebuild_quad(plane, taps0, taps1, place, place.y + 1u, second_of(symbols), second_of(near), second_of(far),
                 c, d, e, f, window_row(at + 4u * STRIDE), window_row(at + 5u * STRIDE), &own);
             (*residuals).second = own;
         }
@@ -210,7 +216,7 @@ fn quads_pass(
     return quads;
 }
 
-fn symbols_at(chunk: Chunk, place: Place, exists: bool) -> Values {
+fn symbols_at(chunk: Chunk, place: Place, exists: bool) -> Before {
     var symbols = Values();
     if exists && (chunk.kind & CHUNK_EMPTY) == 0u {
         if place.y < place.end {
@@ -220,10 +226,10 @@ fn symbols_at(chunk: Chunk, place: Place, exists: bool) -> Values {
             symbols.second = symbols_of_quad(chunk, place.y + 1u, place.x);
         }
         if place.has_border {
-            symbols.border = symbol_at(chunk, 3u * place.border, place.x);
+            symbols.border = symbol_at(chunk, 3u * (place.y + place.border), place.x);
         }
     }
-    return symbols;
+    return kept_of(symbols);
 }
 
 fn symbols_of_quad(chunk: Chunk, y: u32, x: u32) -> vec3<i32> {
@@ -234,6 +240,19 @@ fn symbols_of_quad(chunk: Chunk, y: u32, x: u32) -> vec3<i32> {
 fn narrow_symbol(chunk: Chunk, row: u32, column: u32) -> i32 {
     let pairs = ((chunk.shape & 255u) + 1u) >> 1u;
     return extractBits(bitcast<i32>(narrow[chunk.symbols + row * pairs + (column >> 1u)]), 16u * (column & 1u), 16u);
+}
+
+// The samples of the level above that an invocation brings to `room`: of up to four rows.
+fn above_at(block: Block, plane: u32, place: Place, row: u32, start: u32) -> vec4<i32> {
+    let at = block.lower + plane * block.lower_plane + min(place.x, (block.shape & 255u) - 1u);
+    let step = 256u >> (block.strip >> 16u);
+    let last = i32(place.rows) - 1;
+    let first = i32(start + row) - 3;
+    let y = vec4<u32>(clamp(vec4<i32>(first) + vec4<i32>(0, 1, 2, 3) * i32(step), vec4<i32>(0), vec4<i32>(last)));
+    return vec4<i32>(
+        samples[at + y.x * block.lower_stride], samples[at + y.y * block.lower_stride],
+        samples[at + y.z * block.lower_stride], samples[at + y.w * block.lower_stride],
+    );
 }
 
 @compute @workgroup_size(256)
@@ -261,8 +280,9 @@ fn main(
     place.x = x;
     place.y = start + 2u * row;
     place.end = select(0u, end, exists);
-    place.border = select(start - 1u, end, row == 1u);
-    place.has_border = exists && row < 2u && place.border < rows;
+    // The row above the block, which wraps around where there is none, or the one below.
+    place.border = select(0u - 1u, end - place.y, row == 1u);
+    place.has_border = exists && row < 2u && place.y + place.border < rows;
     place.v_rows = block.shape >> 24u;
     place.has_right = x < ((block.shape >> 16u) & 255u);
     place.rows = rows;
@@ -270,31 +290,36 @@ fn main(
     place.is_right_edge = x + 1u == columns;
     place.above = (2u * row + 3u) * STRIDE + x + 2u;
     place.mean = MEANS + (4u * row + 2u) * STRIDE + x + 2u;
-    let border_row = select(0u, end - start + 1u, row == 1u);
-    place.border_above = (border_row + 2u) * STRIDE + x + 2u;
-    place.border_mean = MEANS + 2u * border_row * STRIDE + x + 2u;
     let above_rows = end - start + 6u;
 
-    var near = Values();
-    var far = Values();
+    var near = Before();
+    var far = Before();
+    // What a plane takes is fetched while the one before is being rebuilt.
+    var ahead = above_at(block, 0u, place, row, start);
+    var symbols_ahead = symbols_at(chunks[block.chunks], place, exists);
     for (var p = 0u; p < block.planes; p++) {
         let plane = planes[block.params + p];
-        let symbols = symbols_at(chunks[block.chunks + p], place, exists);
-        let lower = block.lower + p * block.lower_plane;
+        let symbols = symbols_ahead;
         workgroupBarrier();
-        for (var i = row; i < above_rows; i += 256u >> side_log2) {
-            if exists {
-                let y = u32(clamp(i32(start + i) - 3, 0, i32(rows) - 1));
-                store(place, i * STRIDE + x + 2u, samples[lower + y * block.lower_stride + x]);
+        let step = 256u >> side_log2;
+        if exists {
+            for (var i = 0u; i < 4u; i++) {
+                if row + i * step < above_rows {
+                    store(place, (row + i * step) * STRIDE + x + 2u, ahead[i]);
+                }
             }
         }
         workgroupBarrier();
+        if p + 1u < block.planes {
+            ahead = above_at(block, p + 1u, place, row, start);
+            symbols_ahead = symbols_at(chunks[block.chunks + p + 1u], place, exists);
+        }
         var residuals = means(plane, place, symbols, near, far);
         workgroupBarrier();
         let done = quads(plane, place, symbols, near, far, &residuals);
         emit(block, p, done, place, exists);
         far = near;
-        near = residuals;
+        near = kept_of(residuals);
     }
     finish(block, place, exists);
 }

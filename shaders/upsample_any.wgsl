@@ -66,10 +66,33 @@ fn symbol_at(chunk: Chunk, row: u32, column: u32) -> i32 {
     return narrow_symbol(chunk, row, column);
 }
 
-fn means(plane: Plane, place: Place, symbols: Values, near: Values, far: Values) -> Values {
+fn means(plane: Plane, place: Place, symbols: Before, near: Before, far: Before) -> Values {
     return means_pass(plane, Taps(), place, symbols, near, far);
 }
 
-fn quads(plane: Plane, place: Place, symbols: Values, near: Values, far: Values, residuals: ptr<function, Values>) -> Quads {
+fn quads(plane: Plane, place: Place, symbols: Before, near: Before, far: Before, residuals: ptr<function, Values>) -> Quads {
     return quads_pass(plane, Taps(), Taps(), place, symbols, near, far, residuals);
+}
+
+alias Before = Values;
+
+fn kept_of(v: Values) -> Before {
+    return v;
+}
+
+fn first_of(before: Before) -> vec3<i32> {
+    return before.first;
+}
+
+fn second_of(before: Before) -> vec3<i32> {
+    return before.second;
+}
+
+fn border_of(before: Before) -> i32 {
+    return before.border;
+}
+
+// A residual of another plane: of 16 bits where this one has few (SPEC 11).
+fn seen_by(plane: Plane, residual: i32) -> i32 {
+    return select(residual, extractBits(residual, 0u, 16u), plane.wraps == 1u);
 }

@@ -3,17 +3,26 @@
 
 @group(0) @binding(7) var<storage, read_write> pixels: array<u32>;
 
-// Of the last four planes, the last first.
-var<private> last0: Quads;
-var<private> last1: Quads;
-var<private> last2: Quads;
-var<private> last3: Quads;
+// Of the last four planes, the last first: both quads in one word, since coded samples that come out as pixels have 16
+// bits (SPEC 13).
+var<private> last0: vec4<u32>;
+var<private> last1: vec4<u32>;
+var<private> last2: vec4<u32>;
+var<private> last3: vec4<u32>;
 
 fn emit(block: Block, plane: u32, quads: Quads, place: Place, exists: bool) {
     last3 = last2;
     last2 = last1;
     last1 = last0;
-    last0 = quads;
+    last0 = (bitcast<vec4<u32>>(quads.first) & vec4<u32>(0xffffu)) | (bitcast<vec4<u32>>(quads.second) << vec4<u32>(16u));
+}
+
+fn first(quads: vec4<u32>) -> vec4<i32> {
+    return extractBits(bitcast<vec4<i32>>(quads), 0u, 16u);
+}
+
+fn second(quads: vec4<u32>) -> vec4<i32> {
+    return bitcast<vec4<i32>>(quads) >> vec4<u32>(16u);
 }
 
 // Fraction bits removed with rounding, and clamped to 8 bits.
@@ -70,9 +79,9 @@ fn put_quad(block: Block, place: Place, y: u32, quad: vec4<u32>) {
 
 fn finish(block: Block, place: Place, exists: bool) {
     if place.y < place.end {
-        put_quad(block, place, place.y, rgba(block.output, last0.first, last1.first, last2.first, last3.first));
+        put_quad(block, place, place.y, rgba(block.output, first(last0), first(last1), first(last2), first(last3)));
     }
     if place.y + 1u < place.end {
-        put_quad(block, place, place.y + 1u, rgba(block.output, last0.second, last1.second, last2.second, last3.second));
+        put_quad(block, place, place.y + 1u, rgba(block.output, second(last0), second(last1), second(last2), second(last3)));
     }
 }

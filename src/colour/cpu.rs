@@ -11,6 +11,8 @@ pub struct Output {
     pub first: usize,
     /// Fraction bits to remove.
     pub fraction_bits: u32,
+    /// Coded samples are reduced to signed 16 bits first: where all planes of the group have few bits.
+    pub wraps: bool,
     /// Smallest and largest sample of each plane.
     pub ranges: Vec<(i32, i32)>,
 }
@@ -18,6 +20,9 @@ pub struct Output {
 impl Output {
     /// Changes planes of coded samples, all of one length, to samples.
     pub fn apply(&self, planes: &mut [&mut [i32]]) {
+        if self.wraps {
+            planes.iter_mut().flat_map(|plane| plane.iter_mut()).for_each(|v| *v = i32::from(*v as i16));
+        }
         if self.transform == ColourTransform::YCoCg
             && let Some([y, co, cg]) = planes.get_mut(self.first..self.first + 3)
         {

@@ -11,7 +11,7 @@ pub fn pixel_word(output: &Output, kept: &[usize]) -> Option<u32> {
     let in_order = kept.iter().copied().eq(0..planes);
     let eight_bits = output.ranges.iter().all(|&range| range == (0, 255));
     let coloured = output.transform == ColourTransform::YCoCg;
-    if !in_order || !eight_bits || coloured && output.first != 0 {
+    if !in_order || !eight_bits || !output.wraps || coloured && output.first != 0 {
         return None;
     }
     let flags = match planes {

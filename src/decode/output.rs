@@ -8,6 +8,7 @@ use crate::colour::cpu::Output;
 use crate::container::Header;
 use crate::geom::Rect;
 use crate::grid::Grid;
+use crate::upsample::WRAPPED_BITS;
 
 /// Types that samples can come out as.
 pub trait Sample: Copy + Default + Send + Sync + 'static {
@@ -40,6 +41,7 @@ pub fn output_for(header: &Header, group: &GroupPlan) -> Output {
         transform: if transformed { header.colour } else { ColourTransform::None },
         first: first.unwrap_or(0),
         fraction_bits: header.fraction_bits,
+        wraps: header.groups[group.group].clone().all(|p| header.coded_bits(p) <= WRAPPED_BITS),
         ranges: group.planes.iter().map(|&p| header.planes[p].range()).collect(),
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::choose::{self, Level as Original, Sampled};
-use super::options::EncodeOptions;
+use super::options::{EncodeOptions, Profile};
 use super::pyramid::Pyramid;
 use super::tiles::{PlaneCoder, encode_level};
 use crate::container::write::{GroupChunks, Parts};
@@ -87,7 +87,7 @@ impl Coder<'_> {
             let (predictor, residuals) = choose::predictor(&original, candidates, &parameters);
             parameters.predictor = predictor;
             let before: Vec<&Sampled> = sampled[sampled.len() - place..].iter().rev().collect();
-            if place > 0 {
+            if place > 0 && self.options.profile != Profile::Fast {
                 parameters.cross = residuals.cross_factors(&before, &parameters.quantiser);
             }
             sampled.push(residuals.quantised(&parameters.quantiser));

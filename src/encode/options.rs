@@ -24,6 +24,8 @@ pub enum Profile {
     /// Decodes fast: the costly predictor is kept to the levels below full resolution, a quarter of the samples.
     #[default]
     Balanced,
+    /// Decodes fastest on a GPU: linear predictors alone, and no plane predicted from another. About 0.5 % larger.
+    Fast,
     /// Smaller by about 1 %, and about half as fast to decode on a processor.
     Small,
 }
@@ -32,7 +34,7 @@ impl Profile {
     /// Predictors that a level's may be chosen from.
     pub(super) fn predictors(self, level: Level) -> &'static [Predictor] {
         match (self, level) {
-            (Profile::Balanced, 0) => &[Predictor::None, Predictor::Linear],
+            (Profile::Balanced, 0) | (Profile::Fast, _) => &[Predictor::None, Predictor::Linear],
             _ => &[Predictor::None, Predictor::Linear, Predictor::Classed],
         }
     }

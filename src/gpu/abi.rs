@@ -60,8 +60,8 @@ record! {
     Plane {
         predictor: u32, coefficients: u32, band_stride: u32, sample_shift: u32, activity_shift: u32,
         step_v: u32, step_h0: u32, step_h1: u32,
-        near_v: i32, near_h0: i32, near_h1: i32, far_v: i32, far_h0: i32, far_h1: i32,
-        linear_set: u32, pad: u32,
+        near: u32, far: u32,
+        linear_set: u32, wraps: u32,
     }
 }
 record! {
@@ -69,7 +69,7 @@ record! {
     Conversion {
         from_first: u32, from_stride: u32, from_plane: u32, width: u32, height: u32,
         to_first: u32, to_stride: u32, to_plane: u32, kept: u32, planes: u32, fraction_bits: u32,
-        colour_first: u32,
+        colour_first: u32, wraps: u32, pad0: u32, pad1: u32, pad2: u32,
     }
 }
 record! {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::context::Shaders;
 use crate::entropy::distribution::ALIAS;
 use crate::entropy::tables::WEIGHTS;
-use crate::upsample::gpu::linear_constants;
+use crate::upsample::gpu::{Kind, linear_constants};
 
 macro_rules! shader {
     ($($name:literal),*) => { concat!($(include_str!(concat!("../../shaders/", $name, ".wgsl")), "\n"),*) };
@@ -49,20 +49,22 @@ pub fn sources(subgroups: bool) -> Vec<Source> {
     const COLOUR_BUFFERS: &[bool] = &[READ, READ, READ, WRITE];
     let exchange = if subgroups { SUBGROUP } else { PORTABLE };
     let source = |name, wgsl, read_only| Source { name, wgsl, read_only };
-    let upsample = |wgsl: &str, any: bool| {
-        if any {
-            format!("{wgsl}{UPSAMPLE_ANY}")
-        } else {
-            format!("{wgsl}{UPSAMPLE_LINEAR}{}", linear_constants())
+    let upsample = |wgsl: &str, kind: Kind| {
+        let crossed = format!("const CROSSED: bool = {};\n", kind != Kind::Linear);
+        match kind {
+            Kind::Any => format!("{wgsl}{UPSAMPLE_ANY}{crossed}"),
+            _ => format!("{wgsl}{UPSAMPLE_LINEAR}{}{crossed}", linear_constants()),
         }
     };
     vec![
         source("entropy", format!("{ENTROPY}{exchange}{}", weights()), ENTROPY_BUFFERS),
         source("entropy_any", format!("{ENTROPY_ANY}{}", weights_start()), ENTROPY_BUFFERS),
-        source("upsample_samples", upsample(UPSAMPLE_SAMPLES, false), SAMPLES_BUFFERS),
-        source("upsample_samples_any", upsample(UPSAMPLE_SAMPLES, true), SAMPLES_BUFFERS),
-        source("upsample_pixels", upsample(UPSAMPLE_PIXELS, false), PIXELS_BUFFERS),
-        source("upsample_pixels_any", upsample(UPSAMPLE_PIXELS, true), PIXELS_BUFFERS),
+        source("upsample_samples_linear", upsample(UPSAMPLE_SAMPLES, Kind::Linear), SAMPLES_BUFFERS),
+        source("upsample_samples_crossed", upsample(UPSAMPLE_SAMPLES, Kind::Crossed), SAMPLES_BUFFERS),
+        source("upsample_samples_any", upsample(UPSAMPLE_SAMPLES, Kind::Any), SAMPLES_BUFFERS),
+        source("upsample_pixels_linear", upsample(UPSAMPLE_PIXELS, Kind::Linear), PIXELS_BUFFERS),
+        source("upsample_pixels_crossed", upsample(UPSAMPLE_PIXELS, Kind::Crossed), PIXELS_BUFFERS),
+        source("upsample_pixels_any", upsample(UPSAMPLE_PIXELS, Kind::Any), PIXELS_BUFFERS),
         source("colour", COLOUR.into(), COLOUR_BUFFERS),
     ]
 }
@@ -107,8 +109,8 @@ pub struct Kernel {
 pub struct Kernels {
     pub(crate) entropy: Kernel,
     pub(crate) entropy_any: Kernel,
-    /// `[to pixels][with any predictor]`
-    pub(crate) upsample: [[Kernel; 2]; 2],
+    /// `[to pixels][kind]`
+    pub(crate) upsample: [[Kernel; 3]; 2],
     pub(crate) colour: Kernel,
     pub(crate) subgroups: bool,
 }
@@ -121,7 +123,7 @@ impl Kernels {
         Kernels {
             entropy: next(),
             entropy_any: next(),
-            upsample: [[next(), next()], [next(), next()]],
+            upsample: [[next(), next(), next()], [next(), next(), next()]],
             colour: next(),
             subgroups,
         }

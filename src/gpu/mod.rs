@@ -4,10 +4,12 @@ pub mod abi;
 mod buffer;
 mod context;
 mod kernel;
+mod staging;
 mod timer;
 
 pub use buffer::Pooled;
 pub use context::{Gpu, GpuFault, GpuOptions, Shaders};
 pub use kernel::{Kernel, Kernels, RANGE_BINDING, RANGE_STRIDE, sources, tables};
+pub use staging::{ALIGNMENT, Staging};
 pub(crate) use timer::PASSES;
 pub use timer::Timer;

@@ -3,6 +3,7 @@
 pub mod encode;
 
 use crate::entropy::BANDS;
+use crate::upsample::Scale;
 
 /// `Quantiser::steps` are in sixteenths; this is the step 1 of lossless bands.
 pub const UNIT_STEP: u32 = 16;
@@ -61,9 +62,10 @@ pub struct CrossPlane {
 
 impl CrossPlane {
     /// The part of a prediction that comes from the residuals `before` of the planes before (nearest first).
-    /// `shift` as in [`crate::upsample::Scale::sample_shift`].
     #[inline]
-    pub fn predict(&self, band: usize, before: [i32; MAX_CROSS], shift: u32) -> i32 {
+    pub fn predict(&self, band: usize, before: [i32; MAX_CROSS], scale: Scale) -> i32 {
+        let shift = scale.sample_shift;
+        let before = if scale.wraps { before.map(|v| i32::from(v as i16)) } else { before };
         let [near, far] = self.factors[band].map(i32::from);
         let sum =
             (before[0] >> shift).wrapping_mul(near).wrapping_add((before[1] >> shift).wrapping_mul(far));

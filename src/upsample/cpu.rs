@@ -54,7 +54,7 @@ pub fn rebuild(
         let mut others = [0; MAX_CROSS];
         others.iter_mut().zip(before).for_each(|(other, plane)| *other = plane.at(place));
         prediction_from_sum(sum, parameters.scale)
-            .wrapping_add(parameters.cross.predict(place.band, others, parameters.scale.sample_shift))
+            .wrapping_add(parameters.cross.predict(place.band, others, parameters.scale))
             .wrapping_add(residual)
     };
 

@@ -120,11 +120,7 @@ impl Coder<'_> {
             std::array::from_fn(|i| self.before.get(i).map_or(&[][..], |plane| plane.row(band, row)));
         let prediction = |x: usize, sum: i32| {
             let others = others.map(|row| row.get(x).copied().unwrap_or(0));
-            prediction_from_sum(sum, p.scale).wrapping_add(p.cross.predict(
-                band,
-                others,
-                p.scale.sample_shift,
-            ))
+            prediction_from_sum(sum, p.scale).wrapping_add(p.cross.predict(band, others, p.scale))
         };
         let residuals = &mut self.residuals.row_mut(band, row)[..targets.len()];
         for (x, (residual, &target)) in residuals.iter_mut().zip(targets).enumerate() {

@@ -112,11 +112,11 @@ fn finish_row(p: &Parameters, band: usize, before: &[&[i32]; MAX_CROSS], symbols
     }
     if p.cross.count == 1 {
         for (value, &near) in sums.iter_mut().zip(before[0]) {
-            *value = value.wrapping_add(p.cross.predict(band, [near, 0], p.scale.sample_shift));
+            *value = value.wrapping_add(p.cross.predict(band, [near, 0], p.scale));
         }
     } else if p.cross.count == 2 {
         for ((value, &near), &far) in sums.iter_mut().zip(before[0]).zip(before[1]) {
-            *value = value.wrapping_add(p.cross.predict(band, [near, far], p.scale.sample_shift));
+            *value = value.wrapping_add(p.cross.predict(band, [near, far], p.scale));
         }
     }
 }

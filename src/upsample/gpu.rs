@@ -8,6 +8,29 @@ use crate::gpu::abi::{self, NOTHING, WINDOW_VECTORS};
 /// Vectors of all linear predictors, which stand before the classed ones.
 const LINEAR_VECTORS: usize = SETS * BANDS * WINDOW_VECTORS;
 
+/// Kernels of the upsample stage, the fastest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Linear predictors or none, planes of at most 14 bits.
+    Linear,
+    /// The same, with planes predicted from planes before.
+    Crossed,
+    /// Everything.
+    Any,
+}
+
+impl Kind {
+    /// For a level of a plane.
+    pub fn of(parameters: &Parameters) -> Kind {
+        match parameters.predictor {
+            Predictor::Classed => Kind::Any,
+            _ if !parameters.scale.wraps => Kind::Any,
+            _ if parameters.cross.count > 0 => Kind::Crossed,
+            _ => Kind::Linear,
+        }
+    }
+}
+
 /// The linear predictors as WGSL constants `LINEAR_set_band`, for kernels that have them as literals.
 pub fn linear_constants() -> String {
     use std::fmt::Write;
@@ -65,7 +88,10 @@ pub fn plane_record(parameters: &Parameters) -> abi::Plane {
             (2, LINEAR_VECTORS + set * BANDS * band, band)
         }
     };
-    let [near, far] = [0, 1].map(|i| cross.factors.map(|factors| i32::from(factors[i])));
+    let factors = |i: usize| {
+        let bytes = cross.factors.map(|factors| factors[i] as u8);
+        u32::from_le_bytes([bytes[0], bytes[1], bytes[2], 0])
+    };
     abi::Plane {
         predictor,
         coefficients: start as u32,
@@ -75,14 +101,10 @@ pub fn plane_record(parameters: &Parameters) -> abi::Plane {
         step_v: quantiser.steps[0],
         step_h0: quantiser.steps[1],
         step_h1: quantiser.steps[2],
-        near_v: near[0],
-        near_h0: near[1],
-        near_h1: near[2],
-        far_v: far[0],
-        far_h0: far[1],
-        far_h1: far[2],
+        near: factors(0),
+        far: factors(1),
         linear_set: if predictor == 1 { *set as u32 } else { NOTHING },
-        pad: 0,
+        wraps: scale.wraps.into(),
     }
 }
 

@@ -22,6 +22,9 @@ pub const SETS: usize = 4;
 pub const CLASSES: usize = 36;
 /// Neighbours in a 5 × 5 window without its centre, in raster order.
 pub const NEIGHBOURS: usize = 24;
+/// Planes of at most so many bits (fraction bits included) need no more than 16 for any residual or sample that an encoder
+/// makes. Decoders may keep these in 16 bits: files that exceed them decode the same everywhere all the same.
+pub const WRAPPED_BITS: u32 = 14;
 /// Fraction bits of coefficients.
 pub const COEFFICIENT_BITS: u32 = 11;
 /// Coefficients of the neighbours, and last that of H0 when H1 is predicted.
@@ -45,12 +48,18 @@ pub struct Scale {
     pub sample_shift: u32,
     /// Differences are shifted right by this to judge activity, as if samples had 8 bits.
     pub activity_shift: u32,
+    /// Residuals of other planes, and samples that come out, are reduced to signed 16 bits.
+    pub wraps: bool,
 }
 
 impl Scale {
     /// For samples of so many bits (fraction bits included).
     pub fn for_bits(bits: u32) -> Self {
-        Scale { sample_shift: bits.saturating_sub(16), activity_shift: bits.saturating_sub(8) }
+        Scale {
+            sample_shift: bits.saturating_sub(16),
+            activity_shift: bits.saturating_sub(8),
+            wraps: bits <= WRAPPED_BITS,
+        }
     }
 }
 

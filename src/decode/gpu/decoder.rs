@@ -9,7 +9,7 @@ use super::tables::{Output, Tables, Target};
 use crate::error::{Error, Result};
 use crate::geom::Size;
 use crate::gpu::abi::{self, GROUP_WORDS};
-use crate::gpu::{Gpu, GpuFault, Kernel, PASSES, Pooled, Timer};
+use crate::gpu::{Gpu, GpuFault, Kernel, PASSES, Pooled, Staging, Timer};
 use crate::grid::Grid;
 use crate::upsample::gpu::coefficient_vectors;
 
@@ -23,6 +23,7 @@ pub struct GpuDecoder {
     tables: Tables,
     /// Alias entries and context weights; coefficients of all predictors.
     constants: [wgpu::Buffer; 2],
+    staging: Staging,
     payload: Pooled,
     chunks: Pooled,
     models: Pooled,
@@ -90,6 +91,7 @@ impl GpuDecoder {
             gpu,
             tables: Tables::default(),
             constants,
+            staging: Staging::default(),
             payload: Pooled::storage("payload"),
             chunks: Pooled::storage("chunks"),
             models: Pooled::storage("models"),
@@ -176,19 +178,21 @@ impl GpuDecoder {
     }
 
     /// The payload.
-    fn upload(&self, packets: &[&Packet]) -> Result<()> {
+    fn upload(&mut self, packets: &[&Packet]) -> Result<()> {
         let Some(payload) = self.payload.get() else { return Ok(()) };
-        let Some(size) = wgpu::BufferSize::new(self.tables.payload_bytes) else { return Ok(()) };
-        let Some(mut view) = self.gpu.queue.write_buffer_with(payload, 0, size) else {
-            return Err(GpuFault::OutOfMemory("no room to upload".into()).into());
-        };
+        let mut slices: Vec<(u64, &[u8])> = Vec::new();
         for (packet, &start) in packets.iter().zip(&self.tables.payload) {
-            for run in &packet.runs {
-                let at = (start + run.start) as usize;
-                view.slice(at..at + run.bytes.len()).copy_from_slice(&run.bytes);
-            }
+            slices.extend(packet.runs.iter().map(|run| (start + run.start, &run.bytes[..])));
         }
-        Ok(())
+        let bytes = self.tables.payload_bytes;
+        let staged = self.staging.fill(&self.gpu, bytes, &slices)?;
+        let mut encoder = self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        if bytes > 0 {
+            encoder.copy_buffer_to_buffer(staged, 0, payload, 0, bytes);
+        }
+        self.gpu.queue.submit([encoder.finish()]);
+        self.staging.submitted();
+        self.gpu.check()
     }
 
     /// Gives the number of passes that a timer has seen.
@@ -202,9 +206,9 @@ impl GpuDecoder {
         let mut steps = Vec::new();
         for step in &tables.steps {
             for (to_pixels, lists) in step.iter().enumerate() {
-                for (any_kind, blocks) in lists.iter().enumerate() {
+                for (kind, blocks) in lists.iter().enumerate() {
                     if !blocks.is_empty() {
-                        steps.push((to_pixels, any_kind, list.push(first, blocks.len())));
+                        steps.push((to_pixels, kind, list.push(first, blocks.len())));
                     }
                     first += blocks.len();
                 }
@@ -250,19 +254,13 @@ impl GpuDecoder {
             let buffers = [&payload, &chunks, &models, constants, &any_list, &wide, &any_faults];
             run(&mut pass, &kernels.entropy_any, &buffers, any.0, grid(any.1));
         }
-        for (to_pixels, any_kind, (offset, count)) in steps {
+        for (to_pixels, kind, (offset, count)) in steps {
             if timer.is_some() {
                 drop(pass);
                 pass = begin(&mut encoder);
             }
             let all = [&narrow, &wide, &chunks, &blocks, &planes, coefficients, &samples, &output];
-            run(
-                &mut pass,
-                &kernels.upsample[to_pixels][any_kind],
-                &all[..7 + to_pixels],
-                offset,
-                grid(count),
-            );
+            run(&mut pass, &kernels.upsample[to_pixels][kind], &all[..7 + to_pixels], offset, grid(count));
         }
         for (conversion, (offset, _)) in tables.conversions.iter().zip(conversions) {
             let buffers = [&conversion_list.0, &conversion_list.1, &samples, &output];

@@ -12,7 +12,7 @@ use crate::decode::tile::{Part, tile_shape};
 use crate::decode::{Decoder, Plan, Request};
 use crate::entropy::cpu::decode_tile;
 use crate::error::{Error, Result};
-use crate::gpu::GpuFault;
+use crate::gpu::{ALIGNMENT, GpuFault};
 use crate::stream::{Source, coalesce};
 
 /// Bytes that lie together in the file, and in the payload from `start` on.
@@ -20,7 +20,7 @@ use crate::stream::{Source, coalesce};
 pub struct Run {
     /// Where they lie in the file.
     pub range: Range<u64>,
-    /// Where they come to lie in the packet's payload, a multiple of 4.
+    /// Where they come to lie in the packet's payload, a multiple of [`ALIGNMENT`].
     pub start: u64,
     /// They themselves.
     pub bytes: Bytes,
@@ -53,7 +53,8 @@ impl<S: Source> Decoder<S> {
         let mut runs = Vec::with_capacity(ranges.len());
         for (range, bytes) in ranges.into_iter().zip(bytes) {
             runs.push(Run { start: payload_bytes, range, bytes });
-            payload_bytes = (payload_bytes + runs[runs.len() - 1].bytes.len() as u64).next_multiple_of(4);
+            payload_bytes =
+                (payload_bytes + runs[runs.len() - 1].bytes.len() as u64).next_multiple_of(ALIGNMENT);
         }
         let packet = Packet { header: self.header().clone(), plan, roots, runs, payload_bytes };
         packet.check()?;

@@ -9,9 +9,8 @@ use crate::entropy::TileShape;
 use crate::entropy::gpu::{Path, Work, model_record};
 use crate::geom::{Rect, Size};
 use crate::gpu::abi::{self, CHUNK_EMPTY, shape_word};
-use crate::upsample::Predictor;
 use crate::upsample::cpu::Parameters;
-use crate::upsample::gpu::{plane_record, strips};
+use crate::upsample::gpu::{Kind, plane_record, strips};
 
 /// What comes out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,8 +55,8 @@ pub struct Tables {
     pub models: Vec<abi::Model>,
     pub work: Work,
     pub planes: Vec<abi::Plane>,
-    /// By distance from the root, then `[to pixels][any]`.
-    pub steps: Vec<[[Vec<abi::Block>; 2]; 2]>,
+    /// By distance from the root, then `[to pixels][kind]`.
+    pub steps: Vec<[[Vec<abi::Block>; 3]; 2]>,
     pub conversions: Vec<abi::Conversion>,
     pub kept: Vec<abi::Kept>,
     /// Samples of the roots, which stand at the start of `samples`.
@@ -162,6 +161,8 @@ impl Tables {
             planes: records.len() as u32,
             fraction_bits: output.fraction_bits,
             colour_first,
+            wraps: output.wraps.into(),
+            ..abi::Conversion::default()
         });
         self.kept.extend(records);
         for (i, _) in places {
@@ -183,10 +184,10 @@ impl Tables {
     ) {
         let params = &packet.header.params[usize::from(level.level)];
         let (first_model, first_plane) = (self.models.len() as u32, self.planes.len() as u32);
-        let mut any = false;
+        let mut kind = Kind::Linear;
         for &plane in &group.planes {
             let parameters = Parameters::new(&packet.header, &params[plane], plane);
-            any |= parameters.predictor == Predictor::Classed || parameters.scale.sample_shift > 0;
+            kind = kind.max(Kind::of(&parameters));
             self.models.push(model_record(&params[plane].model));
             self.planes.push(plane_record(&parameters));
         }
@@ -198,10 +199,12 @@ impl Tables {
         for place in level.tile_places() {
             let (quads, shape) = tile_shape(level.tile_log2, level.size, place);
             let first_chunk = self.chunks.len() as u32;
-            let mut wide = false;
+            let mut kind = kind;
             for ((i, &plane), chunk) in (0..).zip(&group.planes).zip(&mut chunks) {
                 let path = Path::of(&shape, &params[plane].model);
-                wide |= path == Path::Any;
+                if path == Path::Any {
+                    kind = Kind::Any;
+                }
                 let mut record = abi::Chunk {
                     shape: shape_word(&shape),
                     model: first_model + i,
@@ -257,7 +260,7 @@ impl Tables {
                 block.out_stride = width;
                 block.output = word;
             }
-            let list = &mut self.steps[step][usize::from(word.is_some())][usize::from(any || wide)];
+            let list = &mut self.steps[step][usize::from(word.is_some())][kind as usize];
             list.extend(strips(&shape).map(|strip| abi::Block { strip, ..block }));
         }
     }
