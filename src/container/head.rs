@@ -141,7 +141,7 @@ fn read_fixed_tail(r: &mut Reader, header: &mut Header) -> Result<()> {
     }
     let tiles = u32::from(r.u8()?);
     header.tile_log2 = [tiles & 15, tiles >> 4];
-    if let Some(log2) = header.tile_log2.iter().find(|log2| !(5..=7).contains(*log2)) {
+    if let Some(log2) = header.tile_log2.iter().find(|log2| !(5..=6).contains(*log2)) {
         return r.fail(format!("tiles of 2^{log2} quads"));
     }
     header.colour = match r.u8()? {

@@ -47,7 +47,7 @@ pub struct EncodeOptions {
     pub target: Target,
     /// Fast to decode, or small.
     pub profile: Profile,
-    /// log2 of the quads a tile has a side, at LoQ 0 and at all other levels: 5, 6 or 7. Smaller tiles let small regions
+    /// log2 of the quads a tile has a side, at LoQ 0 and at all other levels: 5 or 6. Smaller tiles let small regions
     /// be read with fewer bytes, larger ones compress better.
     pub tile_log2: [u32; 2],
     /// Lossy only: quantiser step of a level relative to the one below it. Smaller values spend more bytes on the
@@ -103,8 +103,8 @@ impl EncodeOptions {
             Target::Bytes(0) => return bad("a file of 0 bytes".into()),
             _ => {}
         }
-        if let Some(log2) = self.tile_log2.iter().find(|log2| !(5..=7).contains(*log2)) {
-            return bad(format!("tiles of 2^{log2} quads, 2^5 to 2^7 are possible"));
+        if let Some(log2) = self.tile_log2.iter().find(|log2| !(5..=6).contains(*log2)) {
+            return bad(format!("tiles of 2^{log2} quads, 2^5 and 2^6 are possible"));
         }
         if !(0.25..=1.0).contains(&self.level_ratio) {
             return bad(format!("a level ratio of {}, 0.25 to 1 are possible", self.level_ratio));

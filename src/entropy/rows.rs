@@ -9,7 +9,7 @@ use super::tables::WEIGHTS;
 use crate::simd::vectorised;
 
 /// Even (and odd) columns of the largest tile, and so the most lanes a tile has.
-pub const HALF: usize = 64;
+pub const HALF: usize = 32;
 /// A half with a border on both sides, in whole vectors.
 const STRIDE: usize = HALF + 16;
 /// Where its first column stands.

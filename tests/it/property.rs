@@ -88,13 +88,13 @@ proptest! {
     #![proptest_config(config(160))]
 
     #[test]
-    fn lossless_is_exact(image in any_image(31), tile_log2 in [5..=7u32, 5..=7u32]) {
+    fn lossless_is_exact(image in any_image(31), tile_log2 in [5..=6u32, 5..=6u32]) {
         let levels = all_levels(&encode(&image, Target::Lossless, tile_log2));
         prop_assert!(levels[0] == image);
     }
 
     #[test]
-    fn lossy_is_near(image in any_image(26), tile_log2 in [5..=7u32, 5..=7u32]) {
+    fn lossy_is_near(image in any_image(26), tile_log2 in [5..=6u32, 5..=6u32]) {
         let levels = all_levels(&encode(&image, Target::Quality(95.0), tile_log2));
         for (plane, error) in image.planes.iter().zip(errors(&levels[0], &image)) {
             // Two grey levels of 8 bits, or the rounding of fewer bits.

@@ -135,7 +135,7 @@ pub fn round_trip(data: &[u8]) -> bool {
     let target = if choice & 3 == 3 { Target::Quality(f32::from(choice >> 2)) } else { Target::Lossless };
     let options = EncodeOptions {
         target,
-        tile_log2: [5 + u32::from(choice >> 2) % 3, 5 + u32::from(choice) % 3],
+        tile_log2: [5 + u32::from(choice >> 2) % 2, 5 + u32::from(choice >> 3) % 2],
         ..EncodeOptions::lossless()
     };
     let file = Encoder::new(options).encode(&image).unwrap();
