@@ -4,7 +4,7 @@
 use super::lanes::TileShape;
 use super::model::TileModel;
 use super::tables::FREQUENCIES;
-use super::token::{ROWS, TOKENS};
+use super::token::TOKENS;
 use crate::gpu::abi::{self, CHUNK_WIDE, GROUP_QUADS, GROUP_SET, GROUP_WORDS, MODEL_ROWS, NOTHING};
 
 /// What the kernels need of a model.
@@ -18,8 +18,8 @@ pub fn model_record(model: &TileModel) -> abi::Model {
         pad: 0,
     };
     for (band, map) in model.maps.iter().enumerate() {
-        for row in 0..ROWS {
-            let distribution = usize::from(map[row]);
+        for (row, &distribution) in map.iter().enumerate() {
+            let distribution = usize::from(distribution);
             let positive = |symbol: u32| {
                 let frequency = u32::from(FREQUENCIES[distribution][symbol as usize]);
                 model.positive_slots(band, row as u32, symbol, frequency)
@@ -97,7 +97,7 @@ impl Work {
     pub fn finish(&mut self) {
         for (kind, chunks) in self.waiting.iter_mut().enumerate() {
             let (quads, set) = (kind / 2 == 1, kind % 2 == 1);
-            let common = u32::from(set) * GROUP_SET | u32::from(quads) * GROUP_QUADS;
+            let common = (u32::from(set) * GROUP_SET) | (u32::from(quads) * GROUP_QUADS);
             chunks.sort_by_key(|&(_, rows)| std::cmp::Reverse(rows));
             for members in chunks.chunks(if quads { 8 } else { 2 }) {
                 let start = self.groups.len();

@@ -33,8 +33,7 @@ impl Pooled {
     /// [`GpuFault::Limits`] if the GPU has no bindings of that size.
     pub fn reserve(&mut self, gpu: &Gpu, bytes: u64) -> Result<&wgpu::Buffer> {
         let bytes = bytes.max(16).next_multiple_of(16);
-        let limits = gpu.device.limits();
-        let most = limits.max_buffer_size.min(limits.max_storage_buffer_binding_size);
+        let most = gpu.largest_binding();
         if bytes > most {
             let what = format!("{} of {bytes} bytes, where {most} are possible", self.label);
             return Err(GpuFault::Limits(what).into());

@@ -169,6 +169,12 @@ impl Gpu {
         &self.queue
     }
 
+    /// Bytes of the largest buffer that a kernel can be given.
+    pub fn largest_binding(&self) -> u64 {
+        let limits = self.device.limits();
+        limits.max_buffer_size.min(limits.max_storage_buffer_binding_size)
+    }
+
     /// Whether lanes talk through subgroups.
     pub fn uses_subgroups(&self) -> bool {
         self.kernels.subgroups

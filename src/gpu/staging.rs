@@ -14,6 +14,8 @@ pub const ALIGNMENT: u64 = wgpu::MAP_ALIGNMENT;
 #[derive(Debug, Default)]
 pub struct Staging {
     buffer: Option<wgpu::Buffer>,
+    /// The copy that the GPU makes of it.
+    submission: Option<wgpu::SubmissionIndex>,
 }
 
 impl Staging {
@@ -29,8 +31,12 @@ impl Staging {
         }
         let buffer = match self.buffer.take() {
             Some(buffer) => {
-                // Mapping was asked for when the GPU got it: it is done once that work is.
-                gpu.wait()?;
+                // Mapping was asked for when the GPU got it: it is done once the copy is.
+                if let Some(submission) = self.submission.take() {
+                    let wait = wgpu::PollType::Wait { submission_index: Some(submission), timeout: None };
+                    gpu.device.poll(wait).map_err(|error| GpuFault::Driver(error.to_string()))?;
+                    gpu.check()?;
+                }
                 buffer
             }
             None => gpu.device.create_buffer(&wgpu::BufferDescriptor {
@@ -60,7 +66,8 @@ impl Staging {
     }
 
     /// To be called once the copy has been submitted: the buffer comes back when it is done.
-    pub fn submitted(&self) {
+    pub fn submitted(&mut self, submission: wgpu::SubmissionIndex) {
+        self.submission = Some(submission);
         if let Some(buffer) = &self.buffer {
             buffer.map_async(wgpu::MapMode::Write, .., |_| ());
         }

@@ -13,6 +13,8 @@ use crate::gpu::{Gpu, GpuFault, Kernel, PASSES, Pooled, Staging, Timer};
 use crate::grid::Grid;
 use crate::upsample::gpu::coefficient_vectors;
 
+/// Payload of a slice of a batch: long enough to keep the GPU busy while the next one is brought.
+const SLICE_BYTES: u64 = 32 << 20;
 /// Bytes behind the payload that kernels may look at: 64 words, and the one after a chunk's last.
 const PAYLOAD_SPARE: u64 = 256;
 
@@ -23,7 +25,8 @@ pub struct GpuDecoder {
     tables: Tables,
     /// Alias entries and context weights; coefficients of all predictors.
     constants: [wgpu::Buffer; 2],
-    staging: Staging,
+    /// Filled by turns.
+    staging: [Staging; 2],
     payload: Pooled,
     chunks: Pooled,
     models: Pooled,
@@ -46,7 +49,9 @@ pub struct GpuDecoder {
 /// How long a batch took on the GPU, in seconds.
 #[derive(Clone, Debug)]
 pub struct Timing {
-    /// The entropy stage, then each dispatch of the others.
+    /// Pictures that were decoded: fewer than the batch has where it took slices.
+    pub images: usize,
+    /// The entropy stage, then one to three dispatches a level from the root down, and the colour stage.
     pub passes: Vec<f64>,
     /// From the first start to the last end.
     pub all: f64,
@@ -91,7 +96,7 @@ impl GpuDecoder {
             gpu,
             tables: Tables::default(),
             constants,
-            staging: Staging::default(),
+            staging: Default::default(),
             payload: Pooled::storage("payload"),
             chunks: Pooled::storage("chunks"),
             models: Pooled::storage("models"),
@@ -116,28 +121,71 @@ impl GpuDecoder {
         &self.gpu
     }
 
-    /// Decodes a batch and waits for it. What it becomes stays on the GPU until the next batch.
+    /// Decodes a batch and waits for it. What it becomes stays on the GPU until the next batch. Large batches go there in
+    /// slices: while one is decoded the next is brought, and each fits the GPU's limits.
     ///
     /// # Errors
     /// [`Error::Gpu`] where the batch as a whole failed, [`Error::Request`] where a picture has no such target. What is
     /// wrong with a picture alone is in [`Decoded::results`].
     pub fn decode(&mut self, packets: &[&Packet], target: Target) -> Result<Decoded> {
-        self.load(packets, target)?;
-        self.submit(None)?;
-        self.finish(packets)
+        let mut outputs = Vec::with_capacity(packets.len());
+        self.start(packets, target)?;
+        let (mut done, mut start) = (0, 0);
+        while done < packets.len() {
+            let count = self.fill(&packets[done..], target, done, start, SLICE_BYTES);
+            self.bring(&packets[done..done + count], target)?;
+            self.submit(None)?;
+            outputs.append(&mut self.tables.outputs);
+            (done, start) = (done + count, self.tables.output_words);
+        }
+        let results = self.results(packets)?;
+        Ok(Decoded { outputs, results })
     }
 
-    /// Brings a batch to the GPU, to be decoded by [`Self::time`].
+    /// Brings a batch to the GPU in one slice, to be decoded by [`Self::time`].
     ///
     /// # Errors
     /// As [`Self::decode`].
     pub fn load(&mut self, packets: &[&Packet], target: Target) -> Result<()> {
-        self.prepare(packets, target)?;
-        self.upload(packets)
+        self.start(packets, target)?;
+        let count = self.fill(packets, target, 0, 0, u64::MAX);
+        self.bring(&packets[..count], target)
     }
 
-    /// Decodes the batch that was loaded last once more and says how long each dispatch took on the GPU, in seconds:
-    /// entropy first, then one or two a level from the root down. `None` where the GPU has no timestamps.
+    /// Memory for what a batch becomes, and no faults yet.
+    fn start(&mut self, packets: &[&Packet], target: Target) -> Result<()> {
+        let words: u64 = packets.iter().map(|packet| packet.output_words(target)).sum();
+        self.output.reserve(&self.gpu, 4 * words)?;
+        let none = vec![u32::MAX; packets.len()];
+        self.faults.iter_mut().try_for_each(|faults| write(&self.gpu, faults, &none))
+    }
+
+    /// Fills the tables with as many pictures as fit the GPU and `most` bytes of payload, but at least one. Gives their
+    /// number.
+    fn fill(
+        &mut self,
+        packets: &[&Packet],
+        target: Target,
+        first: usize,
+        output_start: u64,
+        most: u64,
+    ) -> usize {
+        let mut bytes = 0;
+        let fits = |packet: &&&Packet| {
+            bytes += packet.payload_bytes;
+            bytes <= most
+        };
+        let mut count = packets.iter().take_while(fits).count().max(1);
+        self.tables.fill(&packets[..count], target, first, output_start);
+        while count > 1 && self.tables.largest() > self.gpu.largest_binding() {
+            count /= 2;
+            self.tables.fill(&packets[..count], target, first, output_start);
+        }
+        count
+    }
+
+    /// Decodes the last batch (or the last slice of it) once more, from the bytes that are on the GPU, and says how long
+    /// each dispatch took there. `None` where the GPU has no timestamps.
     ///
     /// # Errors
     /// [`Error::Gpu`].
@@ -146,12 +194,15 @@ impl GpuDecoder {
         let passes = self.submit(Some(&timer))?;
         let times = timer.read(&self.gpu, passes)?;
         let all = times.last().map_or(0.0, |last| last.1 - times[0].0);
-        Ok(Some(Timing { passes: times.iter().map(|(start, end)| end - start).collect(), all }))
+        Ok(Some(Timing {
+            images: self.tables.payload.len(),
+            passes: times.iter().map(|(start, end)| end - start).collect(),
+            all,
+        }))
     }
 
-    /// The tables of a batch, and memory for it.
-    fn prepare(&mut self, packets: &[&Packet], target: Target) -> Result<()> {
-        self.tables.fill(packets, target);
+    /// Brings tables and payload of a slice to the GPU.
+    fn bring(&mut self, packets: &[&Packet], target: Target) -> Result<()> {
         if target == Target::Pixels && !self.tables.conversions.is_empty() {
             return Err(Error::Request(
                 "only one, three or four planes of 8 bits come out as pixels, above the root".into(),
@@ -162,7 +213,6 @@ impl GpuDecoder {
         self.narrow.reserve(gpu, 4 * tables.narrow_words)?;
         self.wide.reserve(gpu, 4 * tables.wide_words)?;
         self.samples.reserve(gpu, 4 * tables.samples)?;
-        self.output.reserve(gpu, 4 * tables.output_words)?;
         write(gpu, &mut self.chunks, &tables.chunks)?;
         write(gpu, &mut self.models, &tables.models)?;
         write(gpu, &mut self.groups, &tables.work.groups)?;
@@ -173,8 +223,7 @@ impl GpuDecoder {
         write(gpu, &mut self.samples, &tables.roots)?;
         let blocks: Vec<abi::Block> = tables.steps.iter().flatten().flatten().flatten().copied().collect();
         write(gpu, &mut self.blocks, &blocks)?;
-        let none = vec![u32::MAX; packets.len()];
-        self.faults.iter_mut().try_for_each(|faults| write(gpu, faults, &none))
+        self.upload(packets)
     }
 
     /// The payload.
@@ -185,13 +234,14 @@ impl GpuDecoder {
             slices.extend(packet.runs.iter().map(|run| (start + run.start, &run.bytes[..])));
         }
         let bytes = self.tables.payload_bytes;
-        let staged = self.staging.fill(&self.gpu, bytes, &slices)?;
+        self.staging.rotate_left(1);
+        let staged = self.staging[0].fill(&self.gpu, bytes, &slices)?;
         let mut encoder = self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         if bytes > 0 {
             encoder.copy_buffer_to_buffer(staged, 0, payload, 0, bytes);
         }
-        self.gpu.queue.submit([encoder.finish()]);
-        self.staging.submitted();
+        let submission = self.gpu.queue.submit([encoder.finish()]);
+        self.staging[0].submitted(submission);
         self.gpu.check()
     }
 
@@ -276,7 +326,8 @@ impl GpuDecoder {
         gpu.check().map(|()| passes)
     }
 
-    fn finish(&mut self, packets: &[&Packet]) -> Result<Decoded> {
+    /// Waits, and says of each picture whether it came out right.
+    fn results(&mut self, packets: &[&Packet]) -> Result<Vec<Result<()>>> {
         let mut faults = vec![u32::MAX; packets.len()];
         for buffer in [0, 1].map(|i| self.faults[i].get().cloned()).into_iter().flatten() {
             let found = self.read(&buffer, 0, packets.len() as u64)?;
@@ -286,8 +337,7 @@ impl GpuDecoder {
             u32::MAX => Ok(()),
             ordinal => Err(packet.fault(ordinal)),
         };
-        let results = packets.iter().zip(faults).map(result).collect();
-        Ok(Decoded { outputs: self.tables.outputs.clone(), results })
+        Ok(packets.iter().zip(faults).map(result).collect())
     }
 
     /// The buffer that holds what the last batch has become.

@@ -5,6 +5,7 @@ use std::ops::Range;
 use bytes::Bytes;
 use rayon::prelude::*;
 
+use super::tables::Target;
 use crate::container::Header;
 use crate::container::index::Chunk;
 use crate::decode::plan::{GroupPlan, LevelPlan};
@@ -76,6 +77,14 @@ impl Packet {
             let bytes = run.bytes.get(within as usize..(within + u64::from(chunk.bytes)) as usize);
             (bytes.unwrap_or_default(), run.start + within)
         })
+    }
+
+    /// Words that its output takes.
+    pub(super) fn output_words(&self, target: Target) -> u64 {
+        match target {
+            Target::Planes => self.plan.samples(),
+            Target::Pixels => self.plan.size.area(),
+        }
     }
 
     fn check(&self) -> Result<()> {

@@ -70,6 +70,8 @@ pub struct Tables {
     /// Samples beyond the roots'.
     pub samples: u64,
     pub output_words: u64,
+    /// The first picture's number, and how many there are so far.
+    first: u32,
     images: u32,
 }
 
@@ -90,9 +92,11 @@ impl Tables {
         (self.samples, self.output_words, self.images) = (0, 0, 0);
     }
 
-    /// Fills the tables for a batch. Whether all fits 32-bit indices is for whoever makes the buffers to check.
-    pub fn fill(&mut self, packets: &[&Packet], target: Target) {
+    /// Fills the tables for a slice of a batch: its pictures count from `first`, and its output starts at
+    /// `output_start`. Whether all fits 32-bit indices is for whoever makes the buffers to check.
+    pub fn fill(&mut self, packets: &[&Packet], target: Target, first: usize, output_start: u64) {
         self.clear();
+        (self.first, self.output_words) = (first as u32, output_start);
         for packet in packets {
             for plane in packet.roots.iter().flatten() {
                 self.roots.extend(plane.grid.data());
@@ -127,17 +131,15 @@ impl Tables {
             _ => None,
         };
         let mut lower = root;
-        let mut steps = 0;
-        for level in &group.levels {
-            let last = steps + 1 == group.levels.len();
+        for (step, level) in group.levels.iter().enumerate() {
+            let last = step + 1 == group.levels.len();
             let word = to_pixels.filter(|_| last);
             let here = Level { first: self.samples, rect: level.samples() };
             if word.is_none() {
                 self.samples += here.plane() * group.planes.len() as u64;
             }
-            self.level(packet, group, level, steps, (lower, here), word, ordinal);
+            self.level(packet, group, level, step, (lower, here), word, ordinal);
             lower = here;
-            steps += 1;
         }
         let size = group.rect.size();
         if to_pixels.is_some() {
@@ -194,7 +196,7 @@ impl Tables {
         if self.steps.len() <= step {
             self.steps.resize_with(step + 1, Default::default);
         }
-        let (payload, image) = (self.payload[self.images as usize], self.images);
+        let (payload, image) = (self.payload[self.images as usize], self.first + self.images);
         let mut chunks = level.chunks.iter();
         for place in level.tile_places() {
             let (quads, shape) = tile_shape(level.tile_log2, level.size, place);
@@ -263,6 +265,15 @@ impl Tables {
             let list = &mut self.steps[step][usize::from(word.is_some())][kind as usize];
             list.extend(strips(&shape).map(|strip| abi::Block { strip, ..block }));
         }
+    }
+
+    /// The largest buffer that the batch takes, its output apart, in bytes.
+    pub fn largest(&self) -> u64 {
+        let words = self.narrow_words.max(self.wide_words).max(self.samples);
+        let records = (self.chunks.len() * size_of::<abi::Chunk>()).max(
+            self.steps.iter().flatten().flatten().map(Vec::len).sum::<usize>() * size_of::<abi::Block>(),
+        );
+        self.payload_bytes.max(4 * words).max(records as u64)
     }
 
     fn room_for(&mut self, path: Path, shape: &TileShape) -> u32 {
