@@ -78,6 +78,12 @@ macro_rules! fixtures {
                 }
             }
 
+            #[cfg(feature = "gpu")]
+            #[test]
+            fn is_the_same_on_the_gpu() {
+                crate::gpu::equals_the_cpu(&$image);
+            }
+
             #[test]
             fn is_as_expected() {
                 compare(stringify!($name), &$image);
