@@ -137,6 +137,7 @@ fn main(
                 let coding = live && column < band_columns;
                 var symbol = 0u;
                 var shift = 0u;
+                var base = 0u;
                 var mantissa_bits = 0u;
                 var bits = 0u;
                 var negative = false;
@@ -163,13 +164,20 @@ fn main(
                     }
                     state = frequency * (state >> 14u) + offset;
                     sign_raw = !deferring && !split && (symbol > 0u || shift > 0u);
+                    base = symbol;
                     if symbol >= 16u {
                         mantissa_bits = (symbol >> 1u) - 5u;
+                        base = (2u | (symbol & 1u)) << mantissa_bits;
                     }
+                    let width = mantissa_bits + shift;
                     if symbol == ESCAPE {
                         mantissa_bits = select(15u - min(shift, 15u), 32u, is_wide);
                     }
                     bits = mantissa_bits + shift + select(0u, 1u, sign_raw);
+                    // Known before any word is read, and shared by the same barrier. Whatever does not fit 31 bits is cut off.
+                    let middle = min((base << shift) + ((1u << width) >> 1u), 0x7fffffffu);
+                    magnitudes[row_start(band, row) + column] =
+                        select(0x7fffffffu, middle, countLeadingZeros(base) > shift);
                     // Sixteen raw bits at a time each take a word. What is left takes one if the state's upper half,
                     // which those words do not touch, ends up empty.
                     let refill = state < 0x10000u;
@@ -218,23 +226,11 @@ fn main(
                             at++;
                         }
                     }
-                    var base = symbol;
-                    if symbol >= 16u {
-                        base = (2u | (symbol & 1u)) << ((symbol >> 1u) - 5u);
-                    }
-                    let mantissa = extractBits(raw.x, 0u, mantissa_bits);
+                    let mantissa = select(extractBits(raw.x, 0u, mantissa_bits), raw.x, mantissa_bits == 32u);
                     let low = extractBits(extract_at(raw, mantissa_bits), 0u, shift);
                     let magnitude = ((base + mantissa) << shift) | low;
                     negative = negative || (sign_raw && (extract_at(raw, bits - 1u) & 1u) == 1u);
                     largest |= magnitude;
-                    var width = shift;
-                    if symbol >= 16u {
-                        width += (symbol >> 1u) - 5u;
-                    }
-                    // Whatever does not fit 31 bits is cut off.
-                    let middle = min((base << shift) + ((1u << width) >> 1u), 0x7fffffffu);
-                    magnitudes[row_start(band, row) + column] =
-                        select(0x7fffffffu, middle, countLeadingZeros(base) > shift);
                     if deferring && magnitude != 0u {
                         nonzero++;
                     }

@@ -1,7 +1,7 @@
 //! The kernels as text: each validates, and declares what the host declares.
 
 use naga::valid::{Capabilities, ValidationFlags, Validator};
-use stepwell::gpu::{abi, sources};
+use stepwell::gpu::sources;
 
 fn module(wgsl: &str, name: &str) -> naga::Module {
     let module = naga::front::wgsl::parse_str(wgsl)
