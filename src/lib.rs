@@ -33,18 +33,20 @@
 //!    entropy ─▶ residual ─▶ upsample(previous level) + residual ─▶ … ─▶ planes ─colour─▶ samples
 //! ```
 //!
-//! | stage | in → out | reference (read this) | for speed | inverse |
-//! |---|---|---|---|---|
-//! | [`entropy`] | tile bytes → symbols | `entropy/cpu.rs` | `entropy/fast.rs` | `entropy/encode.rs` |
-//! | [`residual`] | symbols → residuals | `residual/mod.rs` | the same | `residual/encode.rs` |
-//! | [`upsample`] | level k + 1 and residuals → level k | `upsample/cpu.rs` | `upsample/fast.rs` | `upsample/encode.rs` |
-//! | [`colour`] | coded planes → samples | `colour/cpu.rs` | the same | `colour/mod.rs` |
+//! | stage | in → out | reference (read this) | for speed | on the GPU | kernels | inverse |
+//! |---|---|---|---|---|---|---|
+//! | [`entropy`] | tile bytes → symbols | `entropy/cpu.rs` | `entropy/fast.rs` | `entropy/gpu.rs` | `shaders/entropy*.wgsl` | `entropy/encode.rs` |
+//! | [`residual`] | symbols → residuals | `residual/mod.rs` | the same | part of upsample | | `residual/encode.rs` |
+//! | [`upsample`] | level k + 1 and residuals → level k | `upsample/cpu.rs` | `upsample/fast.rs` | `upsample/gpu.rs` | `shaders/upsample*.wgsl` | `upsample/encode.rs` |
+//! | [`colour`] | coded planes → samples | `colour/cpu.rs` | the same | `colour/gpu.rs` | `shaders/colour.wgsl` | `colour/mod.rs` |
 //!
-//! The reference and the fast path compute the same integers; tests compare them with `==`. The format is
+//! The chains are `decode/cpu.rs`, `decode/fast.rs` and [`decode::gpu`]. All compute the same integers; tests compare
+//! them with `==`. The format is
 //! `src/container/SPEC.md`.
 //!
 //! # Features
 //!
+//! * `gpu` (default): decoding on the GPU, through wgpu.
 //! * `cli`: the `stepwell` program and the image formats it reads and writes.
 
 // What everything is measured in and held in.
@@ -83,6 +85,6 @@ pub use grid::Grid;
 pub use image::{Cicp, Image, Metadata, Plane, PlaneInfo, PlaneKind};
 
 /// The code in README.md, as a test.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "gpu"))]
 #[doc = include_str!("../README.md")]
 struct ReadmeDoctests;
