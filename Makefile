@@ -37,6 +37,7 @@ lint: need-cargo ## formatting, clippy with and without the program, links in th
 	$(CARGO) fmt --check --manifest-path tests/fuzz/Cargo.toml
 	$(CARGO) clippy --locked --all-targets --features cli -- -D warnings
 	$(CARGO) clippy --locked --all-targets --no-default-features -- -D warnings
+	$(CARGO) clippy --locked --all-targets --no-default-features --features cli -- -D warnings
 	$(CARGO) check --locked --manifest-path tests/train/Cargo.toml --target-dir "$(TARGET)"
 	sh tests/links.sh
 
