@@ -27,10 +27,9 @@ const CHUNK_WIDE: u32 = 32u;
 
 // Tile coder parameters of a level of a plane.
 struct Model {
-    // By band and row of buckets: index of the distribution's first alias entry.
-    alias_start: array<u32, 72>,
-    // By band and bucket: slots of tokens 1 (low half) and 2 (high half) that mean "+".
-    positive: array<u32, 72>,
+    // By band and half octaves of the context sum: index of the distribution's first alias entry; slots of tokens 1 (low
+    // 15 bits) and 2 (the next 15) that mean "+". Row 0 of each band, which no sum reaches, is for lanes that do not code.
+    rows: array<vec2<u32>, 192>,
     // Context set.
     context_set: u32,
     // Whether magnitudes may exceed 16 bits in contexts, and in values.
@@ -38,8 +37,8 @@ struct Model {
     wide: u32,
     pad: u32,
 }
-// Rows that `Model` has for each band: 22, rounded up.
-const MODEL_ROWS: u32 = 24u;
+// Rows that `Model` has for each band.
+const MODEL_ROWS: u32 = 64u;
 
 // Rows of a tile to rebuild, all planes of a group.
 struct Block {

@@ -8,8 +8,8 @@
 @group(0) @binding(0) var<storage, read> payload: array<u32>;
 @group(0) @binding(1) var<storage, read> chunks: array<Chunk>;
 @group(0) @binding(2) var<storage, read> models: array<Model>;
-// Alias entries, then from `WEIGHTS_START` on context weights (in x).
-@group(0) @binding(3) var<storage, read> tables: array<vec2<u32>>;
+// Alias entries as in `entropy.wgsl`, then from `WEIGHTS_START` on context weights (in x).
+@group(0) @binding(3) var<storage, read> tables: array<vec4<u32>>;
 // Indices of chunks.
 @group(0) @binding(4) var<storage, read> work: array<u32>;
 @group(0) @binding(5) var<storage, read_write> wide: array<i32>;
@@ -21,7 +21,7 @@ const COLUMNS: u32 = 128u;
 const DEFERRED_SIGNS: u32 = 16u;
 const MAGNITUDE_CAP: u32 = 0xfffffu;
 const NARROW_LIMIT: u32 = 0x7fffu;
-const ESCAPE: u32 = 31u;
+const ESCAPE_BASE: u32 = 3072u;
 
 // Context magnitudes: by band, the current row and the two above it by turns.
 var<workgroup> magnitudes: array<u32, 1152>;
@@ -135,7 +135,6 @@ fn main(
             for (var phase = 0u; phase < per_lane; phase++) {
                 let column = lane * per_lane + phase_column(phase, per_lane);
                 let coding = live && column < band_columns;
-                var symbol = 0u;
                 var shift = 0u;
                 var base = 0u;
                 var mantissa_bits = 0u;
@@ -147,30 +146,28 @@ fn main(
                 if coding {
                     let bucket = bucket_at(chunk.model, band, row, column, columns);
                     shift = select(0u, (bucket - 20u) >> 1u, bucket >= 22u);
-                    let model_row = band * MODEL_ROWS + select(bucket, 20u + (bucket & 1u), bucket >= 22u);
+                    let half_octaves = 6u + select(bucket, 20u + (bucket & 1u), bucket >= 22u);
+                    let model_row = models[chunk.model].rows[band * MODEL_ROWS + half_octaves];
                     let slot = state & 0x3fffu;
                     let within = slot & 511u;
-                    let entry = tables[models[chunk.model].alias_start[model_row] + (slot >> 9u)];
-                    let own = within < (entry.x >> 20u);
-                    symbol = select((entry.x >> 15u) & 31u, slot >> 9u, own);
-                    var frequency = select(entry.y & 0xffffu, entry.x & 0x7fffu, own);
-                    var offset = within + select(bitcast<u32>(bitcast<i32>(entry.y) >> 16u), 0u, own);
-                    let split = !deferring && shift == 0u && (symbol == 1u || symbol == 2u);
+                    let entry = tables[model_row.x + (slot >> 9u)];
+                    let own = within < entry.x;
+                    let token = select(entry.z, entry.y, own);
+                    base = token >> 20u;
+                    mantissa_bits = (token >> 16u) & 15u;
+                    var frequency = token & 0x7fffu;
+                    var offset = within + select(entry.w, 0u, own);
+                    let split = !deferring && shift == 0u && (base == 1u || base == 2u);
                     if split {
-                        let positive = extractBits(models[chunk.model].positive[model_row], 16u * (symbol - 1u), 16u);
+                        let positive = extractBits(model_row.y, 15u * (base - 1u), 15u);
                         negative = offset >= positive;
                         frequency = select(positive, frequency - positive, negative);
                         offset -= select(0u, positive, negative);
                     }
                     state = frequency * (state >> 14u) + offset;
-                    sign_raw = !deferring && !split && (symbol > 0u || shift > 0u);
-                    base = symbol;
-                    if symbol >= 16u {
-                        mantissa_bits = (symbol >> 1u) - 5u;
-                        base = (2u | (symbol & 1u)) << mantissa_bits;
-                    }
+                    sign_raw = !deferring && !split && (base > 0u || shift > 0u);
                     let width = mantissa_bits + shift;
-                    if symbol == ESCAPE {
+                    if base == ESCAPE_BASE {
                         mantissa_bits = select(15u - min(shift, 15u), 32u, is_wide);
                     }
                     bits = mantissa_bits + shift + select(0u, 1u, sign_raw);

@@ -1,5 +1,8 @@
 // The entry point of entropy.wgsl.
 
+// A state that no symbol changes, of lanes that do not live.
+const DEAD_STATE: u32 = 0x10000u;
+
 @compute @workgroup_size(64)
 fn main(
     @builtin(workgroup_id) group: vec3<u32>,
@@ -18,13 +21,6 @@ fn main(
     let lanes_log2 = select(5u, 3u, in_quads);
     let member = invocation >> lanes_log2;
     let lane = invocation & ((1u << lanes_log2) - 1u);
-    for (var i = invocation; i < (64u >> lanes_log2) * MODEL_SIZE; i += 64u) {
-        let index = work[start + 1u + i / MODEL_SIZE];
-        if index != NOTHING {
-            alias_start[i] = models[chunks[index].model].alias_start[i % MODEL_SIZE];
-            positive[i] = models[chunks[index].model].positive[i % MODEL_SIZE];
-        }
-    }
     let index = work[start + 1u + member];
     var chunk: Chunk;
     var begin: LaneStart;
@@ -33,14 +29,13 @@ fn main(
         let per_lane = chunk.kind & COLUMNS_PER_LANE;
         begin = lane_start(chunk, lane, ((chunk.shape & 255u) + per_lane - 1u) / per_lane);
     }
-    state = begin.state;
+    let live = begin.state != 0u;
+    state = select(DEAD_STATE, begin.state, live);
     next = chunk.first_word + begin.used;
     stop = chunk.first_word + chunk.words + 1u;
-    next = min(next, stop);
-    model_start = member * MODEL_SIZE;
+    model = chunk.model;
     start_exchange(invocation, lane, lanes_log2);
     workgroupBarrier();
-    let live = begin.state != 0u;
     if (head & GROUP_SET) == 0u {
         if in_quads {
             quad_tile(WEIGHTS_0, chunk, lane, rows, live);
@@ -55,7 +50,7 @@ fn main(
         }
     }
     let broken = !begin.alive || next != chunk.first_word + chunk.words || largest > NARROW_LIMIT
-        || (live && (state >> 16u) != 1u);
+        || (state >> 16u) != 1u;
     if index != NOTHING && broken {
         atomicMin(&faults[chunk.image], chunk.ordinal);
     }

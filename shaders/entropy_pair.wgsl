@@ -4,7 +4,7 @@
 struct Pair { left: u32, even: u32, odd: u32, right: u32 }
 
 struct PairLane {
-    lane: u32,
+    is_first: bool,
     // Whether the odd column exists, and whether no lane follows.
     has_odd: bool,
     is_last: bool,
@@ -13,25 +13,25 @@ struct PairLane {
 // A band's row: the magnitudes; the values go to `decoded`.
 fn pair_row(
     w: array<array<array<u32, 9>, 2>, 2>, band: u32, turn: u32, first_row: bool, who: PairLane,
-    even_active: bool, odd_active: bool,
+    codes_even: bool, codes_odd: bool,
     north: Pair, north2: Pair, other1: Pair, other2: Pair, v: Pair, h0: Pair,
     decoded: ptr<function, u32>,
 ) -> Pair {
     var here: Pair;
-    let even = step(even_active, weigh(
+    let even = step(codes_even, weigh(
         w[0], first_row, north.even, north.left + north.odd, north2.even, other1.even + other2.even,
         0u, v.even, h0.even, v.left + v.odd + h0.left + h0.odd,
     ), band, turn);
     here.even = seen;
     // The last column has no right neighbour yet, and so counts its left one twice.
     here.right = select(right_neighbour(seen, turn), seen, who.is_last);
-    let odd = step(odd_active, weigh(
+    let odd = step(codes_odd, weigh(
         w[1], first_row, north.odd, north.even + north.right, north2.odd, other1.odd + other2.odd,
         here.even + here.right, v.odd, h0.odd, v.even + v.right + h0.even + h0.right,
     ), band, (turn + 1u) % 3u);
     here.odd = select(here.even, seen, who.has_odd);
     // Outside the tile its edge columns repeat.
-    here.left = select(left_neighbour(seen, (turn + 1u) % 3u), here.even, who.lane == 0u);
+    here.left = select(left_neighbour(seen, (turn + 1u) % 3u), here.even, who.is_first);
     here.right = select(here.right, here.odd, who.is_last);
     *decoded = two_in_one(even, odd);
     return here;
@@ -45,8 +45,15 @@ fn pair_tile(w: Weights, chunk: Chunk, lane: u32, rows: u32, live: bool) {
     let even = 2u * lane;
     let odd = even + 1u;
     let stride = (columns + 1u) >> 1u;
-    let who = PairLane(lane, odd < columns, lane + 1u == stride);
-    let stored = lane < stride;
+    let who = PairLane(lane == 0u, odd < columns, lane + 1u == stride);
+    let stored = select(0u, own_rows, lane < stride);
+    // Rows in which the lane codes.
+    let v_even = select(0u, v_rows, live && even < columns);
+    let v_odd = select(0u, v_rows, live && odd < columns);
+    let h0_even = select(0u, own_rows, live && even < h_columns);
+    let h0_odd = select(0u, own_rows, live && odd < h_columns);
+    let h1_even = select(0u, v_rows, live && even < h_columns);
+    let h1_odd = select(0u, v_rows, live && odd < h_columns);
     var v_north = Pair();
     var v_north2 = Pair();
     var h0_north = Pair();
@@ -56,22 +63,21 @@ fn pair_tile(w: Weights, chunk: Chunk, lane: u32, rows: u32, live: bool) {
     var at = chunk.symbols + lane;
     for (var row = 0u; row < rows; row++) {
         let first_row = row == 0u;
-        let v_active = live && row < v_rows;
-        let h_active = live && row < own_rows;
+        next = min(next, stop);
         var decoded = 0u;
-        let v = pair_row(w[0], 0u, 0u, first_row, who, v_active && even < columns, v_active && odd < columns,
+        let v = pair_row(w[0], 0u, 0u, first_row, who, row < v_even, row < v_odd,
             v_north, v_north2, h0_north, h1_north, Pair(), Pair(), &decoded);
-        if stored && row < own_rows {
+        if row < stored {
             narrow[at] = decoded;
         }
-        let h0 = pair_row(w[1], 1u, 2u, first_row, who, h_active && even < h_columns, h_active && odd < h_columns,
+        let h0 = pair_row(w[1], 1u, 2u, first_row, who, row < h0_even, row < h0_odd,
             h0_north, h0_north2, h1_north, v_north, v, Pair(), &decoded);
-        if stored && row < own_rows {
+        if row < stored {
             narrow[at + stride] = decoded;
         }
-        let h1 = pair_row(w[2], 2u, 1u, first_row, who, v_active && even < h_columns, v_active && odd < h_columns,
+        let h1 = pair_row(w[2], 2u, 1u, first_row, who, row < h1_even, row < h1_odd,
             h1_north, h1_north2, v_north, h0_north, v, h0, &decoded);
-        if stored && row < own_rows {
+        if row < stored {
             narrow[at + 2u * stride] = decoded;
         }
         at += 3u * stride;
@@ -91,7 +97,7 @@ fn pair_tile(w: Weights, chunk: Chunk, lane: u32, rows: u32, live: bool) {
     // What is left in the state are the signs of the lane's first non-zero values, the first in the lowest bit.
     at = chunk.symbols + lane;
     var signs = state;
-    for (var i = 0u; stored && i < 3u * own_rows && nonzero > 0u; i++) {
+    for (var i = 0u; i < 3u * stored && nonzero > 0u; i++) {
         let word = bitcast<i32>(narrow[at]);
         var values = vec2<i32>(extractBits(word, 0u, 16u), word >> 16u);
         for (var k = 0u; k < 2u; k++) {

@@ -67,6 +67,7 @@ fn quad_tile(w: Weights, chunk: Chunk, lane: u32, rows: u32, live: bool) {
     var at = chunk.symbols + 2u * lane;
     for (var row = 0u; row < rows; row++) {
         let first_row = row == 0u;
+        next = min(next, stop);
         let v_active = live && row < v_rows;
         let h_active = live && row < own_rows;
         var decoded = vec2<u32>();

@@ -1,34 +1,56 @@
 //! The entropy stage on the GPU: which kernel takes a chunk, and what it needs to know.
 //! Kernels: `shaders/entropy.wgsl` and `shaders/entropy_any.wgsl`.
 
+use super::BANDS;
+use super::distribution::{ALIAS, AliasEntry, BUCKET_SLOTS, FREQUENCY_BITS};
 use super::lanes::TileShape;
 use super::model::TileModel;
-use super::tables::FREQUENCIES;
-use super::token::TOKENS;
+use super::tables::{DISTRIBUTIONS, FREQUENCIES};
+use super::token::{ESCAPE, TOKENS, base_and_bits, bucket_of_half_octaves, row_of_bucket};
 use crate::gpu::abi::{self, CHUNK_WIDE, GROUP_QUADS, GROUP_SET, GROUP_WORDS, MODEL_ROWS, NOTHING};
 
 /// What the kernels need of a model.
 pub fn model_record(model: &TileModel) -> abi::Model {
+    // Lanes that do not code.
+    let still = [(DISTRIBUTIONS * TOKENS) as u32, 0];
     let mut record = abi::Model {
-        alias_start: [0; 3 * MODEL_ROWS],
-        positive: [0; 3 * MODEL_ROWS],
+        rows: [still; 3 * MODEL_ROWS],
         context_set: model.set as u32,
         deep: model.deep.into(),
         wide: model.wide.into(),
         pad: 0,
     };
-    for (band, map) in model.maps.iter().enumerate() {
-        for (row, &distribution) in map.iter().enumerate() {
-            let distribution = usize::from(distribution);
-            let positive = |symbol: u32| {
-                let frequency = u32::from(FREQUENCIES[distribution][symbol as usize]);
-                model.positive_slots(band, row as u32, symbol, frequency)
-            };
-            record.alias_start[band * MODEL_ROWS + row] = (distribution * TOKENS) as u32;
-            record.positive[band * MODEL_ROWS + row] = positive(1) | positive(2) << 16;
-        }
+    for (band, half_octaves) in (0..BANDS).flat_map(|band| (1..MODEL_ROWS).map(move |h| (band, h))) {
+        let bucket = bucket_of_half_octaves(half_octaves as u32);
+        let distribution = model.distribution(band, bucket);
+        let positive = |symbol: u32| {
+            let frequency = u32::from(FREQUENCIES[distribution][symbol as usize]);
+            model.positive_slots(band, row_of_bucket(bucket) as u32, symbol, frequency)
+        };
+        record.rows[band * MODEL_ROWS + half_octaves] =
+            [(distribution * TOKENS) as u32, positive(1) | positive(2) << 15];
     }
     record
+}
+
+/// Alias entries as the kernels read them: the bucket's own slots, the token that they belong to, the token that has
+/// the others, and what is added to their offsets. Behind those of all distributions stand those of one that has nothing
+/// but zeros.
+pub fn alias_records() -> Vec<[u32; 4]> {
+    let token = |symbol: u32, frequency: u32| {
+        let (base, bits) = base_and_bits(symbol);
+        // An escaped value is in the middle of what its base's bits would reach.
+        frequency | (if symbol == ESCAPE { 10 } else { bits }) << 16 | base << 20
+    };
+    let record = |(i, entry): (usize, &AliasEntry)| {
+        let [low, high] = [*entry as u32, (*entry >> 32) as u32];
+        let offset = high as i32 >> 16;
+        [low >> 20, token(i as u32, low & 0x7fff), token(low >> 15 & 31, high & 0xffff), offset as u32]
+    };
+    let mut out: Vec<_> = ALIAS.iter().flat_map(|entries| entries.iter().enumerate().map(record)).collect();
+    let still = token(0, 1 << FREQUENCY_BITS);
+    out.extend((0..TOKENS as u32).map(|i| [0, still, still, i * BUCKET_SLOTS]));
+    out
 }
 
 /// What becomes of a chunk.

@@ -58,7 +58,12 @@ pub const fn base_and_bits(symbol: u32) -> (u32, u32) {
 
 /// Weighted context sum (unit 1/256 of a magnitude) → bucket: two an octave.
 pub fn bucket_from_sum(sum: u32) -> u32 {
-    half_octaves(sum.max(2)).saturating_sub(6)
+    bucket_of_half_octaves(half_octaves(sum.max(2)))
+}
+
+/// Half octaves of a context sum → bucket.
+pub fn bucket_of_half_octaves(half_octaves: u32) -> u32 {
+    half_octaves.saturating_sub(6)
 }
 
 /// As [`bucket_from_sum`], for a sum over magnitudes that were shifted right by 12.

@@ -7,7 +7,7 @@ pub const CHUNK_EMPTY: u32 = 16;
 /// `Chunk.kind`: symbols are stored a word each.
 pub const CHUNK_WIDE: u32 = 32;
 /// Rows that a model has for each band.
-pub const MODEL_ROWS: usize = 24;
+pub const MODEL_ROWS: usize = 64;
 /// Vectors of four coefficients that a window takes.
 pub const WINDOW_VECTORS: usize = 7;
 /// No chunk, no colour transform.
@@ -86,8 +86,7 @@ record! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[allow(missing_docs, reason = "shaders/abi.wgsl says what each field means")]
 pub struct Model {
-    pub alias_start: [u32; 3 * MODEL_ROWS],
-    pub positive: [u32; 3 * MODEL_ROWS],
+    pub rows: [[u32; 2]; 3 * MODEL_ROWS],
     pub context_set: u32,
     pub deep: u32,
     pub wide: u32,

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::context::Shaders;
-use crate::entropy::distribution::ALIAS;
+use crate::entropy::gpu::alias_records;
 use crate::entropy::tables::WEIGHTS;
 use crate::upsample::gpu::{Kind, linear_constants};
 
@@ -86,14 +86,14 @@ fn weights() -> String {
 }
 
 fn weights_start() -> String {
-    format!("const WEIGHTS_START: u32 = {}u;\n", ALIAS.len() * ALIAS[0].len())
+    format!("const WEIGHTS_START: u32 = {}u;\n", alias_records().len())
 }
 
 /// What `tables` holds: alias entries, then the weights, one an entry.
-pub fn tables() -> Vec<[u32; 2]> {
-    let halves = |&entry: &u64| [entry as u32, (entry >> 32) as u32];
-    let mut out: Vec<[u32; 2]> = ALIAS.iter().flatten().map(halves).collect();
-    out.extend(WEIGHTS.as_flattened().as_flattened().as_flattened().as_flattened().iter().map(|&w| [w, 0]));
+pub fn tables() -> Vec<[u32; 4]> {
+    let mut out = alias_records();
+    let weights = WEIGHTS.as_flattened().as_flattened().as_flattened().as_flattened();
+    out.extend(weights.iter().map(|&weight| [weight, 0, 0, 0]));
     out
 }
 

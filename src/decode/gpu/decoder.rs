@@ -15,8 +15,8 @@ use crate::upsample::gpu::coefficient_vectors;
 
 /// Payload of a slice of a batch: long enough to keep the GPU busy while the next one is brought.
 const SLICE_BYTES: u64 = 32 << 20;
-/// Bytes behind the payload that kernels may look at: 64 words, and the one after a chunk's last.
-const PAYLOAD_SPARE: u64 = 256;
+/// Bytes behind the payload that kernels may look at: the words of a row, and the one after a chunk's last.
+const PAYLOAD_SPARE: u64 = 1024;
 
 /// Decodes batches of pictures on a GPU. Its buffers grow to the largest batch and are used again.
 #[derive(Debug)]
