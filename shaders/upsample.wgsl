@@ -1,13 +1,13 @@
 // Residual and upsample stage: symbols and the level above → samples. CPU twins: `residual/mod.rs`, `upsample/cpu.rs`.
 //
-// A workgroup rebuilds some rows of quads of a tile, one plane after the other; an invocation two quads, one below the
-// other, and V of a third where its row borders on the block. Windows end at the tile's edge, so nothing is needed but
-// the quads the tile covers in the level above, and V of one more row on both sides.
-// Where coefficients come from is in upsample_linear.wgsl or upsample_any.wgsl; what becomes of the samples in
-// upsample_samples.wgsl or upsample_pixels.wgsl.
+// A workgroup rebuilds some rows of quads of a tile, one plane after the other; an invocation two by two quads, and V of
+// one more row where its rows border on the block. Windows end at the tile's edge, so nothing is needed but the quads the
+// tile covers in the level above, and V of one more row on both sides.
+// What a cell is, and where coefficients come from, is in upsample_linear.wgsl or upsample_any.wgsl; what becomes of the
+// samples in upsample_samples.wgsl or upsample_pixels.wgsl.
 // Dispatch: x + y * num_workgroups.x = index into the `range` of `blocks`.
 // Invariant: tiles have at most 64 columns, and blocks at most 512 quads of a tile's side, 32 or 64: `room` holds the
-// windows of 16 rows.
+// windows of 16 rows. Rows of `samples` are of even length, and start at even indices.
 
 @group(0) @binding(0) var<storage, read> narrow: array<u32>;
 @group(0) @binding(1) var<storage, read> wide: array<i32>;
@@ -15,67 +15,82 @@
 @group(0) @binding(3) var<storage, read> blocks: array<Block>;
 @group(0) @binding(4) var<storage, read> planes: array<Plane>;
 @group(0) @binding(5) var<storage, read> coefficients: array<vec4<i32>>;
-@group(0) @binding(6) var<storage, read_write> samples: array<i32>;
+@group(0) @binding(6) var<storage, read_write> samples: array<vec2<i32>>;
 @group(0) @binding(8) var<uniform> range: Range;
 
-// Words of a row in `room`: 64 columns, and two more on both sides, which repeat the tile's edge columns.
-const STRIDE: u32 = 68u;
+// Pairs of columns of a row in `room`: 32, and one more on both sides, which repeats the tile's edge column.
+const STRIDE: u32 = 34u;
 // Rows of the level above that windows of so many rows of quads reach: three more on both sides.
 const ABOVE_ROWS: u32 = 22u;
 // Row means: those of the rows of quads, and of one more on both sides.
 const MEAN_ROWS: u32 = 36u;
 const MEANS: u32 = ABOVE_ROWS * STRIDE;
+const WORKGROUP: u32 = 128u;
 
 // Rows of the level above, from three above the block on; then row means, from two above it on. Beyond the tile its
 // first or last row repeats.
-var<workgroup> room: array<i32, (ABOVE_ROWS + MEAN_ROWS) * STRIDE>;
+var<workgroup> room: array<vec2<i32>, (ABOVE_ROWS + MEAN_ROWS) * STRIDE>;
 
+// A row of a window: five columns.
 struct Row { left: vec4<i32>, right: i32 }
+// A row of the windows of both columns of an invocation.
+struct Line { before: vec2<i32>, own: vec2<i32>, after: vec2<i32> }
 struct Taps { t0: vec4<i32>, t1: vec4<i32>, t2: vec4<i32>, t3: vec4<i32>, t4: vec4<i32>, t5: vec4<i32>, t6: vec4<i32> }
 
 // Where an invocation stands, and what it rebuilds of a plane.
 struct Place {
-    x: u32,
+    // Its pair of columns.
+    pair: u32,
     // First row of quads, and the first behind the block.
     y: u32,
     end: u32,
     // How far below `y` the bordering row is.
     border: u32,
     has_border: bool,
-    // Quads from here on have no lower half, or no right one.
+    // Quads from here on have no lower half.
     v_rows: u32,
-    has_right: bool,
+    // Which columns have a right half.
+    has_right: vec2<bool>,
     rows: u32,
+    // Whether the tile ends between the two columns, and whether it starts before or ends behind them.
+    is_half: bool,
     is_left_edge: bool,
     is_right_edge: bool,
-    // Index in `room` of the invocation's sample of the level above, and of its upper row mean.
+    // Index in `room` of the invocation's samples of the level above, and of its upper row means.
     above: u32,
     mean: u32,
 }
 
-// Symbols or residuals of the two quads, and V of the bordering one.
-struct Values { first: vec3<i32>, second: vec3<i32>, border: i32 }
+// Symbols or residuals of the two quads of a row: V, H0, H1.
+struct Trio { v: Cell, h0: Cell, h1: Cell }
+// Those of an invocation, and V of its bordering row.
+struct Cells { first: Trio, second: Trio, border: Cell }
 
-// (`Before` holds symbols, or residuals of a plane before as the planes that follow see them.)
+// Four lines of four samples.
+struct Lines { a: vec4<i32>, b: vec4<i32>, c: vec4<i32>, d: vec4<i32> }
 
-// `a b / c d` of the two quads.
-struct Quads { first: vec4<i32>, second: vec4<i32> }
-
-// The row of a window around a column.
-fn window_row(at: u32) -> Row {
-    return Row(vec4<i32>(room[at - 2u], room[at - 1u], room[at], room[at + 1u]), room[at + 2u]);
+fn line_at(at: u32) -> Line {
+    return Line(room[at - 1u], room[at], room[at + 1u]);
 }
 
-// Stores a value, and beyond the tile's left and right edge once more.
-fn store(place: Place, at: u32, value: i32) {
-    room[at] = value;
+// The row of the window around the left or the right column.
+fn left_of(line: Line) -> Row {
+    return Row(vec4<i32>(line.before, line.own), line.after.x);
+}
+
+fn right_of(line: Line) -> Row {
+    return Row(vec4<i32>(line.before.y, line.own, line.after.x), line.after.y);
+}
+
+// Stores a pair, and beyond the tile's left and right edge once more.
+fn store(place: Place, at: u32, value: vec2<i32>) {
+    let pair = select(value, value.xx, place.is_half);
+    room[at] = pair;
     if place.is_left_edge {
-        room[at - 1u] = value;
-        room[at - 2u] = value;
+        room[at - 1u] = pair.xx;
     }
     if place.is_right_edge {
-        room[at + 1u] = value;
-        room[at + 2u] = value;
+        room[at + 1u] = pair.yy;
     }
 }
 
@@ -84,46 +99,52 @@ fn weighted(taps: Taps, a: Row, b: Row, c: Row, d: Row, e: Row) -> i32 {
         + dot(taps.t4, e.left) + dot(taps.t5, vec4<i32>(a.right, b.right, c.right, d.right)) + taps.t6.x * e.right;
 }
 
-fn dequantise(step: u32, symbol: i32) -> i32 {
-    let scaled = bitcast<i32>((bitcast<u32>(abs(symbol)) * step - ((3u * step) >> 6u) + 8u) >> 4u);
-    return select(select(scaled, -scaled, symbol < 0), symbol, symbol == 0);
+// The sums over both columns' windows.
+fn window_sums(plane: Plane, taps: Taps, band: u32, a: Line, b: Line, c: Line, d: Line, e: Line, h0: vec2<i32>) -> vec2<i32> {
+    return vec2<i32>(
+        window_sum(plane, taps, band, left_of(a), left_of(b), left_of(c), left_of(d), left_of(e), h0.x),
+        window_sum(plane, taps, band, right_of(a), right_of(b), right_of(c), right_of(d), right_of(e), h0.y),
+    );
 }
 
-fn residual_of(plane: Plane, step: u32, sum: i32, symbol: i32) -> i32 {
+fn dequantise(step: u32, symbols: vec2<i32>) -> vec2<i32> {
+    let magnitudes = bitcast<vec2<u32>>(abs(symbols)) * step - vec2<u32>((3u * step) >> 6u) + vec2<u32>(8u);
+    return select(bitcast<vec2<i32>>(magnitudes >> vec2<u32>(4u)) * sign(symbols), vec2<i32>(0), symbols == vec2<i32>(0));
+}
+
+fn residuals_of(plane: Plane, step: u32, sums: vec2<i32>, symbols: vec2<i32>) -> vec2<i32> {
     if step != 16u {
-        return dequantise(step, symbol);
+        return dequantise(step, symbols);
     }
-    let flips = plane.predictor != PREDICTOR_NONE && ((sum + 1024) & 2047) < 1024;
-    return select(symbol, -symbol, flips);
+    let flips = ((sums + vec2<i32>(1024)) & vec2<i32>(1024)) == vec2<i32>(0);
+    return select(symbols, -symbols, flips & vec2<bool>(plane.predictor != PREDICTOR_NONE));
 }
 
-// V, H0 or H1 from the sum over its window and its residual, and the residuals of the planes before.
-fn value_of(plane: Plane, band: u32, sum: i32, residual: i32, near: i32, far: i32) -> i32 {
+// V, H0 or H1 from the sums over their windows and their residuals, and the residuals of the planes before.
+fn values_of(plane: Plane, band: u32, sums: vec2<i32>, residuals: vec2<i32>, near: Cell, far: Cell) -> vec2<i32> {
     let s = shift_of(plane);
-    let alone = (((sum + 1024) >> 11u) << s) + residual;
+    let alone = (((sums + vec2<i32>(1024)) >> vec2<u32>(11u)) << vec2<u32>(s)) + residuals;
     if !CROSSED {
         return alone;
     }
-    let sum_of_both = (seen_by(plane, near) >> s) * extractBits(bitcast<i32>(plane.near), 8u * band, 8u)
-        + (seen_by(plane, far) >> s) * extractBits(bitcast<i32>(plane.far), 8u * band, 8u);
-    let cross = ((sum_of_both + 32) >> 6u) << s;
-    return alone + cross;
+    let both = (seen_by(plane, near) >> vec2<u32>(s)) * extractBits(bitcast<i32>(plane.near), 8u * band, 8u)
+        + (seen_by(plane, far) >> vec2<u32>(s)) * extractBits(bitcast<i32>(plane.far), 8u * band, 8u);
+    return alone + (((both + vec2<i32>(32)) >> vec2<u32>(6u)) << vec2<u32>(s));
 }
 
-// The row means of quad row `y`, to `room` at `at`; gives V's residual.
+// The row means of quad row `y`, to `room` at `at`; gives V's residuals.
 fn rebuild_means(
-    plane: Plane, taps: Taps, place: Place, y: u32, at: u32, symbol: i32, near: i32, far: i32,
-    a: Row, b: Row, c: Row, d: Row, e: Row,
-) -> i32 {
-    let mean = c.left.z;
-    var upper = mean;
-    var below = mean;
-    var residual = 0;
+    plane: Plane, taps: Taps, place: Place, y: u32, at: u32, symbols: Cell, near: Cell, far: Cell,
+    a: Line, b: Line, c: Line, d: Line, e: Line,
+) -> Cell {
+    var upper = c.own;
+    var below = c.own;
+    var residuals = vec2<i32>(0);
     if y < place.v_rows {
-        let sum = window_sum(plane, taps, 0u, a, b, c, d, e, 0);
-        residual = residual_of(plane, plane.step_v, sum, symbol);
-        let v = value_of(plane, 0u, sum, residual, near, far);
-        below = mean - ((v + 1) >> 1u);
+        let sums = window_sums(plane, taps, 0u, a, b, c, d, e, vec2<i32>(0));
+        residuals = residuals_of(plane, plane.step_v, sums, pair_of(symbols));
+        let v = values_of(plane, 0u, sums, residuals, near, far);
+        below = c.own - ((v + vec2<i32>(1)) >> vec2<u32>(1u));
         upper = below + v;
     }
     // A quad without a lower half has one mean, which repeats below as that of any last row does.
@@ -138,124 +159,129 @@ fn rebuild_means(
         store(place, at + 2u * STRIDE, below);
         store(place, at + 3u * STRIDE, below);
     }
-    return residual;
+    return cell_of(residuals);
 }
 
 // The row means of the block and the rows around it.
-fn means_pass(plane: Plane, taps: Taps, place: Place, symbols: Before, near: Before, far: Before) -> Values {
-    var residuals = Values();
+fn means_pass(plane: Plane, taps: Taps, place: Place, symbols: Cells, near: Cells, far: Cells) -> Cells {
+    var residuals = Cells();
     if place.y < place.end {
         let at = place.above;
-        let b = window_row(at - STRIDE);
-        let c = window_row(at);
-        let d = window_row(at + STRIDE);
-        let e = window_row(at + 2u * STRIDE);
-        residuals.first.x = rebuild_means(plane, taps, place, place.y, place.mean, first_of(symbols).x,
-            first_of(near).x, first_of(far).x, window_row(at - 2u * STRIDE), b, c, d, e);
+        let b = line_at(at - STRIDE);
+        let c = line_at(at);
+        let d = line_at(at + STRIDE);
+        let e = line_at(at + 2u * STRIDE);
+        residuals.first.v = rebuild_means(plane, taps, place, place.y, place.mean, symbols.first.v,
+            near.first.v, far.first.v, line_at(at - 2u * STRIDE), b, c, d, e);
         if place.y + 1u < place.end {
-            residuals.second.x = rebuild_means(plane, taps, place, place.y + 1u, place.mean + 2u * STRIDE,
-                second_of(symbols).x, second_of(near).x, second_of(far).x, b, c, d, e, window_row(at + 3u * STRIDE));
+            residuals.second.v = rebuild_means(plane, taps, place, place.y + 1u, place.mean + 2u * STRIDE,
+                symbols.second.v, near.second.v, far.second.v, b, c, d, e, line_at(at + 3u * STRIDE));
         }
     }
     if place.has_border {
         let at = place.above + place.border * STRIDE;
-        residuals.border = rebuild_means(plane, taps, place, place.y + place.border, place.mean + 2u * place.border * STRIDE, border_of(symbols),
-            border_of(near), border_of(far), window_row(at - 2u * STRIDE), window_row(at - STRIDE), window_row(at),
-            window_row(at + STRIDE), window_row(at + 2u * STRIDE));
+        residuals.border = rebuild_means(plane, taps, place, place.y + place.border,
+            place.mean + 2u * place.border * STRIDE, symbols.border, near.border, far.border, line_at(at - 2u * STRIDE),
+            line_at(at - STRIDE), line_at(at), line_at(at + STRIDE), line_at(at + 2u * STRIDE));
     }
     return residuals;
 }
 
-// The samples of a quad. `residuals` has V's, and gets the others.
-fn rebuild_quad(
-    plane: Plane, taps0: Taps, taps1: Taps, place: Place, y: u32, symbols: vec3<i32>, near: vec3<i32>, far: vec3<i32>,
-    a: Row, b: Row, c: Row, d: Row, e: Row, f: Row, residuals: ptr<function, vec3<i32>>,
-) -> vec4<i32> {
-    var quad = vec4<i32>(c.left.z, 0, d.left.z, 0);
-    if !place.has_right {
-        return quad;
-    }
-    let sum0 = window_sum(plane, taps0, 1u, a, b, c, d, e, 0);
-    (*residuals).y = residual_of(plane, plane.step_h0, sum0, symbols.y);
-    let h0 = value_of(plane, 1u, sum0, (*residuals).y, near.y, far.y);
-    quad.y = c.left.z - (h0 >> 1u);
-    quad.x = quad.y + h0;
+// Two lines of samples, those of a row of quads. `residuals` has V's, and gets the others.
+fn rebuild_quads(
+    plane: Plane, taps0: Taps, taps1: Taps, place: Place, y: u32, symbols: Trio, near: Trio, far: Trio,
+    a: Line, b: Line, c: Line, d: Line, e: Line, f: Line, residuals: ptr<function, Trio>,
+) -> array<vec4<i32>, 2> {
+    let sums0 = window_sums(plane, taps0, 1u, a, b, c, d, e, vec2<i32>(0));
+    let residuals0 = residuals_of(plane, plane.step_h0, sums0, pair_of(symbols.h0));
+    (*residuals).h0 = cell_of(residuals0);
+    let h0 = select(vec2<i32>(0), values_of(plane, 1u, sums0, residuals0, near.h0, far.h0), place.has_right);
+    let upper = c.own - (h0 >> vec2<u32>(1u));
+    var lower = d.own;
+    var h1 = vec2<i32>(0);
     if y < place.v_rows {
-        let sum1 = window_sum(plane, taps1, 2u, b, c, d, e, f, h0);
-        (*residuals).z = residual_of(plane, plane.step_h1, sum1, symbols.z);
-        let h1 = value_of(plane, 2u, sum1, (*residuals).z, near.z, far.z);
-        quad.w = d.left.z - (h1 >> 1u);
-        quad.z = quad.w + h1;
+        let sums1 = window_sums(plane, taps1, 2u, b, c, d, e, f, h0);
+        let residuals1 = residuals_of(plane, plane.step_h1, sums1, pair_of(symbols.h1));
+        (*residuals).h1 = cell_of(residuals1);
+        h1 = select(vec2<i32>(0), values_of(plane, 2u, sums1, residuals1, near.h1, far.h1), place.has_right);
+        lower = d.own - (h1 >> vec2<u32>(1u));
     }
-    return quad;
+    return array<vec4<i32>, 2>(
+        vec4<i32>(upper.x + h0.x, upper.x, upper.y + h0.y, upper.y),
+        vec4<i32>(lower.x + h1.x, lower.x, lower.y + h1.y, lower.y),
+    );
 }
 
 // The samples of the block. `residuals` has V's, and gets the others.
 fn quads_pass(
-    plane: Plane, taps0: Taps, taps1: Taps, place: Place, symbols: Before, near: Before, far: Before,
-    residuals: ptr<function, Values>,
-) -> Quads {
-    var quads = Quads();
+    plane: Plane, taps0: Taps, taps1: Taps, place: Place, symbols: Cells, near: Cells, far: Cells,
+    residuals: ptr<function, Cells>,
+) -> Lines {
+    var lines = Lines();
     if place.y < place.end {
         let at = place.mean;
-        let c = window_row(at);
-        let d = window_row(at + STRIDE);
-        let e = window_row(at + 2u * STRIDE);
-        let f = window_row(at + 3u * STRIDE);
+        let c = line_at(at);
+        let d = line_at(at + STRIDE);
+        let e = line_at(at + 2u * STRIDE);
+        let f = line_at(at + 3u * STRIDE);
         var own = (*residuals).first;
-        quads.first = rebuild_quad(plane, taps0, taps1, place, place.y, first_of(symbols), first_of(near), first_of(far),
-            window_row(at - 2u * STRIDE), window_row(at - STRIDE), c, d, e, f, &own);
+        let first = rebuild_quads(plane, taps0, taps1, place, place.y, symbols.first, near.first, far.first,
+            line_at(at - 2u * STRIDE), line_at(at - STRIDE), c, d, e, f, &own);
         (*residuals).first = own;
+        lines.a = first[0];
+        lines.b = first[1];
         if place.y + 1u < place.end {
             own = (*residuals).second;
-            quads.second = rebuild_quad(plane, taps0, taps1, place, place.y + 1u, second_of(symbols), second_of(near), second_of(far),
-                c, d, e, f, window_row(at + 4u * STRIDE), window_row(at + 5u * STRIDE), &own);
+            let second = rebuild_quads(plane, taps0, taps1, place, place.y + 1u, symbols.second, near.second, far.second,
+                c, d, e, f, line_at(at + 4u * STRIDE), line_at(at + 5u * STRIDE), &own);
             (*residuals).second = own;
+            lines.c = second[0];
+            lines.d = second[1];
         }
     }
-    return quads;
+    return lines;
 }
 
-fn symbols_at(chunk: Chunk, place: Place, exists: bool) -> Before {
-    var symbols = Values();
+fn symbols_at(chunk: Chunk, place: Place, exists: bool) -> Cells {
+    var symbols = Cells();
     if exists && (chunk.kind & CHUNK_EMPTY) == 0u {
         if place.y < place.end {
-            symbols.first = symbols_of_quad(chunk, place.y, place.x);
+            symbols.first = symbols_of_row(chunk, place.y, place.pair);
         }
         if place.y + 1u < place.end {
-            symbols.second = symbols_of_quad(chunk, place.y + 1u, place.x);
+            symbols.second = symbols_of_row(chunk, place.y + 1u, place.pair);
         }
         if place.has_border {
-            symbols.border = symbol_at(chunk, 3u * (place.y + place.border), place.x);
+            symbols.border = symbols_of(chunk, 3u * (place.y + place.border), place.pair);
         }
     }
-    return kept_of(symbols);
+    return symbols;
 }
 
-fn symbols_of_quad(chunk: Chunk, y: u32, x: u32) -> vec3<i32> {
-    return vec3<i32>(symbol_at(chunk, 3u * y, x), symbol_at(chunk, 3u * y + 1u, x), symbol_at(chunk, 3u * y + 2u, x));
-}
-
-// A symbol of two to a word; `row` counts bands.
-fn narrow_symbol(chunk: Chunk, row: u32, column: u32) -> i32 {
-    let pairs = ((chunk.shape & 255u) + 1u) >> 1u;
-    return extractBits(bitcast<i32>(narrow[chunk.symbols + row * pairs + (column >> 1u)]), 16u * (column & 1u), 16u);
-}
-
-// The samples of the level above that an invocation brings to `room`: of up to four rows.
-fn above_at(block: Block, plane: u32, place: Place, row: u32, start: u32) -> vec4<i32> {
-    let at = block.lower + plane * block.lower_plane + min(place.x, (block.shape & 255u) - 1u);
-    let step = 256u >> (block.strip >> 16u);
-    let last = i32(place.rows) - 1;
-    let first = i32(start + row) - 3;
-    let y = vec4<u32>(clamp(vec4<i32>(first) + vec4<i32>(0, 1, 2, 3) * i32(step), vec4<i32>(0), vec4<i32>(last)));
-    return vec4<i32>(
-        samples[at + y.x * block.lower_stride], samples[at + y.y * block.lower_stride],
-        samples[at + y.z * block.lower_stride], samples[at + y.w * block.lower_stride],
+fn symbols_of_row(chunk: Chunk, y: u32, pair: u32) -> Trio {
+    return Trio(
+        symbols_of(chunk, 3u * y, pair), symbols_of(chunk, 3u * y + 1u, pair), symbols_of(chunk, 3u * y + 2u, pair),
     );
 }
 
-@compute @workgroup_size(256)
+// Symbols of two to a word; `row` counts bands.
+fn narrow_word(chunk: Chunk, row: u32, pair: u32) -> u32 {
+    return narrow[chunk.symbols + row * (((chunk.shape & 255u) + 1u) >> 1u) + pair];
+}
+
+// The samples of the level above that an invocation brings to `room`: of up to four rows, as far apart as rows of
+// invocations go.
+struct Above { a: vec2<i32>, b: vec2<i32>, c: vec2<i32>, d: vec2<i32> }
+
+fn above_at(block: Block, plane: u32, place: Place, first: i32, step: i32) -> Above {
+    let at = block.lower + plane * block.lower_plane + 2u * min(place.pair, ((block.shape & 255u) - 1u) >> 1u);
+    let rows = vec4<i32>(first) + vec4<i32>(0, 1, 2, 3) * step;
+    let y = vec4<u32>(clamp(rows, vec4<i32>(0), vec4<i32>(i32(place.rows) - 1)));
+    let source = (vec4<u32>(at) + y * block.lower_stride) >> vec4<u32>(1u);
+    return Above(samples[source.x], samples[source.y], samples[source.z], samples[source.w]);
+}
+
+@compute @workgroup_size(WORKGROUP)
 fn main(
     @builtin(workgroup_id) group: vec3<u32>,
     @builtin(num_workgroups) groups: vec3<u32>,
@@ -267,59 +293,68 @@ fn main(
     }
     let block = blocks[range.first + number];
     let columns = block.shape & 255u;
+    let h_columns = (block.shape >> 16u) & 255u;
     let rows = (block.shape >> 8u) & 255u;
-    let side_log2 = block.strip >> 16u;
-    let side = 1u << side_log2;
+    let pairs_log2 = (block.strip >> 16u) - 1u;
     let start = block.strip & 255u;
     let end = start + ((block.strip >> 8u) & 255u);
-    let x = invocation & (side - 1u);
-    let row = invocation >> side_log2;
+    let pair = invocation & ((1u << pairs_log2) - 1u);
+    let row = invocation >> pairs_log2;
+    let step = WORKGROUP >> pairs_log2;
+    let x = 2u * pair;
     let exists = x < columns;
 
     var place: Place;
-    place.x = x;
+    place.pair = pair;
     place.y = start + 2u * row;
     place.end = select(0u, end, exists);
     // The row above the block, which wraps around where there is none, or the one below.
     place.border = select(0u - 1u, end - place.y, row == 1u);
     place.has_border = exists && row < 2u && place.y + place.border < rows;
     place.v_rows = block.shape >> 24u;
-    place.has_right = x < ((block.shape >> 16u) & 255u);
+    place.has_right = vec2<bool>(x < h_columns, x + 1u < h_columns);
     place.rows = rows;
-    place.is_left_edge = x == 0u;
-    place.is_right_edge = x + 1u == columns;
-    place.above = (2u * row + 3u) * STRIDE + x + 2u;
-    place.mean = MEANS + (4u * row + 2u) * STRIDE + x + 2u;
+    place.is_half = x + 1u == columns;
+    place.is_left_edge = pair == 0u;
+    place.is_right_edge = x + 2u >= columns;
+    place.above = (2u * row + 3u) * STRIDE + pair + 1u;
+    place.mean = MEANS + (4u * row + 2u) * STRIDE + pair + 1u;
     let above_rows = end - start + 6u;
+    let first_above = i32(start + row) - 3;
 
-    var near = Before();
-    var far = Before();
+    var near = Cells();
+    var far = Cells();
     // What a plane takes is fetched while the one before is being rebuilt.
-    var ahead = above_at(block, 0u, place, row, start);
+    var ahead = above_at(block, 0u, place, first_above, i32(step));
     var symbols_ahead = symbols_at(chunks[block.chunks], place, exists);
     for (var p = 0u; p < block.planes; p++) {
         let plane = planes[block.params + p];
         let symbols = symbols_ahead;
         workgroupBarrier();
-        let step = 256u >> side_log2;
         if exists {
-            for (var i = 0u; i < 4u; i++) {
-                if row + i * step < above_rows {
-                    store(place, (row + i * step) * STRIDE + x + 2u, ahead[i]);
-                }
+            let to = row * STRIDE + pair + 1u;
+            store(place, to, ahead.a);
+            if row + step < above_rows {
+                store(place, to + step * STRIDE, ahead.b);
+            }
+            if row + 2u * step < above_rows {
+                store(place, to + 2u * step * STRIDE, ahead.c);
+            }
+            if row + 3u * step < above_rows {
+                store(place, to + 3u * step * STRIDE, ahead.d);
             }
         }
         workgroupBarrier();
         if p + 1u < block.planes {
-            ahead = above_at(block, p + 1u, place, row, start);
+            ahead = above_at(block, p + 1u, place, first_above, i32(step));
             symbols_ahead = symbols_at(chunks[block.chunks + p + 1u], place, exists);
         }
         var residuals = means(plane, place, symbols, near, far);
         workgroupBarrier();
-        let done = quads(plane, place, symbols, near, far, &residuals);
-        emit(block, p, done, place, exists);
+        let lines = quads(plane, place, symbols, near, far, &residuals);
+        emit(block, p, lines, place);
         far = near;
-        near = kept_of(residuals);
+        near = residuals;
     }
-    finish(block, place, exists);
+    finish(block, place, row, invocation);
 }

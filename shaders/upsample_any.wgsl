@@ -59,40 +59,36 @@ fn window_sum(plane: Plane, taps: Taps, band: u32, a: Row, b: Row, c: Row, d: Ro
     return weighted(chosen, a, b, c, d, e) + chosen.t6.y * h0;
 }
 
-fn symbol_at(chunk: Chunk, row: u32, column: u32) -> i32 {
-    if (chunk.kind & CHUNK_WIDE) != 0u {
-        return wide[chunk.symbols + row * (chunk.shape & 255u) + column];
-    }
-    return narrow_symbol(chunk, row, column);
+alias Cell = vec2<i32>;
+
+fn cell_of(pair: vec2<i32>) -> Cell {
+    return pair;
 }
 
-fn means(plane: Plane, place: Place, symbols: Before, near: Before, far: Before) -> Values {
+fn pair_of(cell: Cell) -> vec2<i32> {
+    return cell;
+}
+
+fn symbols_of(chunk: Chunk, row: u32, pair: u32) -> Cell {
+    if (chunk.kind & CHUNK_WIDE) != 0u {
+        let columns = chunk.shape & 255u;
+        let at = chunk.symbols + row * columns + 2u * pair;
+        let has_second = 2u * pair + 1u < columns;
+        return vec2<i32>(wide[at], select(0, wide[at + select(0u, 1u, has_second)], has_second));
+    }
+    let word = bitcast<i32>(narrow_word(chunk, row, pair));
+    return vec2<i32>(extractBits(word, 0u, 16u), word >> 16u);
+}
+
+fn means(plane: Plane, place: Place, symbols: Cells, near: Cells, far: Cells) -> Cells {
     return means_pass(plane, Taps(), place, symbols, near, far);
 }
 
-fn quads(plane: Plane, place: Place, symbols: Before, near: Before, far: Before, residuals: ptr<function, Values>) -> Quads {
+fn quads(plane: Plane, place: Place, symbols: Cells, near: Cells, far: Cells, residuals: ptr<function, Cells>) -> Lines {
     return quads_pass(plane, Taps(), Taps(), place, symbols, near, far, residuals);
 }
 
-alias Before = Values;
-
-fn kept_of(v: Values) -> Before {
-    return v;
-}
-
-fn first_of(before: Before) -> vec3<i32> {
-    return before.first;
-}
-
-fn second_of(before: Before) -> vec3<i32> {
-    return before.second;
-}
-
-fn border_of(before: Before) -> i32 {
-    return before.border;
-}
-
-// A residual of another plane: of 16 bits where this one has few (SPEC 11).
-fn seen_by(plane: Plane, residual: i32) -> i32 {
-    return select(residual, extractBits(residual, 0u, 16u), plane.wraps == 1u);
+// Residuals of another plane: of 16 bits where this one has few (SPEC 11).
+fn seen_by(plane: Plane, residuals: Cell) -> vec2<i32> {
+    return select(residuals, extractBits(residuals, 0u, 16u), plane.wraps == 1u);
 }

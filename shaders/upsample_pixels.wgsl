@@ -3,26 +3,31 @@
 
 @group(0) @binding(7) var<storage, read_write> pixels: array<u32>;
 
-// Of the last four planes, the last first: both quads in one word, since coded samples that come out as pixels have 16
+// Of the last four planes, the last first: two lines in one word, since coded samples that come out as pixels have 16
 // bits (SPEC 13).
-var<private> last0: vec4<u32>;
-var<private> last1: vec4<u32>;
-var<private> last2: vec4<u32>;
-var<private> last3: vec4<u32>;
+struct Packed { ab: vec4<u32>, cd: vec4<u32> }
+var<private> last0: Packed;
+var<private> last1: Packed;
+var<private> last2: Packed;
+var<private> last3: Packed;
 
-fn emit(block: Block, plane: u32, quads: Quads, place: Place, exists: bool) {
+fn two_lines(low: vec4<i32>, high: vec4<i32>) -> vec4<u32> {
+    return (bitcast<vec4<u32>>(low) & vec4<u32>(0xffffu)) | (bitcast<vec4<u32>>(high) << vec4<u32>(16u));
+}
+
+fn emit(block: Block, plane: u32, lines: Lines, place: Place) {
     last3 = last2;
     last2 = last1;
     last1 = last0;
-    last0 = (bitcast<vec4<u32>>(quads.first) & vec4<u32>(0xffffu)) | (bitcast<vec4<u32>>(quads.second) << vec4<u32>(16u));
+    last0 = Packed(two_lines(lines.a, lines.b), two_lines(lines.c, lines.d));
 }
 
-fn first(quads: vec4<u32>) -> vec4<i32> {
-    return extractBits(bitcast<vec4<i32>>(quads), 0u, 16u);
+fn low_line(words: vec4<u32>) -> vec4<i32> {
+    return extractBits(bitcast<vec4<i32>>(words), 0u, 16u);
 }
 
-fn second(quads: vec4<u32>) -> vec4<i32> {
-    return bitcast<vec4<i32>>(quads) >> vec4<u32>(16u);
+fn high_line(words: vec4<u32>) -> vec4<i32> {
+    return bitcast<vec4<i32>>(words) >> vec4<u32>(16u);
 }
 
 // Fraction bits removed with rounding, and clamped to 8 bits.
@@ -55,33 +60,42 @@ fn rgba(flags: u32, l0: vec4<i32>, l1: vec4<i32>, l2: vec4<i32>, l3: vec4<i32>) 
         | (sample_from_coded(b, bits) << vec4<u32>(16u)) | (alpha << vec4<u32>(24u));
 }
 
-fn put(block: Block, x: u32, y: u32, value: u32) {
-    let wanted = x >= (block.clip_x & 0xffffu) && x < (block.clip_x >> 16u)
-        && y >= (block.clip_y & 0xffffu) && y < (block.clip_y >> 16u);
-    if wanted {
-        pixels[block.out + y * block.out_stride + x] = value;
-    }
+// A line of pixels, to `room`.
+fn put_line(block: Block, at: u32, l0: vec4<i32>, l1: vec4<i32>, l2: vec4<i32>, l3: vec4<i32>) {
+    let pixels = bitcast<vec4<i32>>(rgba(block.output, l0, l1, l2, l3));
+    room[at] = pixels.xy;
+    room[at + 1u] = pixels.zw;
 }
 
-fn put_quad(block: Block, place: Place, y: u32, quad: vec4<u32>) {
-    let x = 2u * place.x;
-    put(block, x, 2u * y, quad.x);
-    if place.has_right {
-        put(block, x + 1u, 2u * y, quad.y);
-    }
-    if y < place.v_rows {
-        put(block, x, 2u * y + 1u, quad.z);
-        if place.has_right {
-            put(block, x + 1u, 2u * y + 1u, quad.w);
+// Brings the pixels to `room` first, so that neighbours are stored by neighbours.
+fn finish(block: Block, place: Place, row: u32, invocation: u32) {
+    workgroupBarrier();
+    // A line of a tile's pixels takes as many pairs as it has quads.
+    let side_log2 = block.strip >> 16u;
+    let at = ((4u * row) << side_log2) + 2u * place.pair;
+    put_line(block, at, low_line(last0.ab), low_line(last1.ab), low_line(last2.ab), low_line(last3.ab));
+    put_line(block, at + (1u << side_log2), high_line(last0.ab), high_line(last1.ab), high_line(last2.ab), high_line(last3.ab));
+    put_line(block, at + (2u << side_log2), low_line(last0.cd), low_line(last1.cd), low_line(last2.cd), low_line(last3.cd));
+    put_line(block, at + (3u << side_log2), high_line(last0.cd), high_line(last1.cd), high_line(last2.cd), high_line(last3.cd));
+    workgroupBarrier();
+    let x = 2u * (invocation & ((1u << side_log2) - 1u));
+    let x_first = block.clip_x & 0xffffu;
+    let x_end = block.clip_x >> 16u;
+    let has_first = x >= x_first && x < x_end;
+    let has_second = x + 1u >= x_first && x + 1u < x_end;
+    let y_first = max(2u * (block.strip & 255u), block.clip_y & 0xffffu);
+    let y_end = min(2u * ((block.strip & 255u) + ((block.strip >> 8u) & 255u)), block.clip_y >> 16u);
+    for (var i = invocation; i < 8u * WORKGROUP; i += WORKGROUP) {
+        let y = 2u * (block.strip & 255u) + (i >> side_log2);
+        if y >= y_first && y < y_end {
+            let pair = bitcast<vec2<u32>>(room[i]);
+            let to = block.out + y * block.out_stride + x;
+            if has_first {
+                pixels[to] = pair.x;
+            }
+            if has_second {
+                pixels[to + 1u] = pair.y;
+            }
         }
-    }
-}
-
-fn finish(block: Block, place: Place, exists: bool) {
-    if place.y < place.end {
-        put_quad(block, place, place.y, rgba(block.output, first(last0), first(last1), first(last2), first(last3)));
-    }
-    if place.y + 1u < place.end {
-        put_quad(block, place, place.y + 1u, rgba(block.output, second(last0), second(last1), second(last2), second(last3)));
     }
 }

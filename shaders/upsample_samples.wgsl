@@ -1,35 +1,28 @@
 // Where samples go that later levels or the colour stage need: to `samples`, a word each. Part of upsample.wgsl.
 
-fn put(block: Block, at: u32, x: u32, y: u32, value: i32) {
-    let wanted = x >= (block.clip_x & 0xffffu) && x < (block.clip_x >> 16u)
-        && y >= (block.clip_y & 0xffffu) && y < (block.clip_y >> 16u);
-    if wanted {
-        samples[at + y * block.out_stride + x] = value;
+// (A sample behind the tile's last column fills its row's last pair.)
+fn put_line(block: Block, at: u32, place: Place, y: u32, line: vec4<i32>) {
+    if y >= (block.clip_y >> 16u) {
+        return;
+    }
+    let x = 4u * place.pair;
+    let to = (at + y * block.out_stride + x) >> 1u;
+    samples[to] = line.xy;
+    if x + 2u < (block.clip_x >> 16u) {
+        samples[to + 1u] = line.zw;
     }
 }
 
-fn put_quad(block: Block, at: u32, place: Place, y: u32, quad: vec4<i32>) {
-    let x = 2u * place.x;
-    put(block, at, x, 2u * y, quad.x);
-    if place.has_right {
-        put(block, at, x + 1u, 2u * y, quad.y);
-    }
-    if y < place.v_rows {
-        put(block, at, x, 2u * y + 1u, quad.z);
-        if place.has_right {
-            put(block, at, x + 1u, 2u * y + 1u, quad.w);
-        }
-    }
-}
-
-fn emit(block: Block, plane: u32, quads: Quads, place: Place, exists: bool) {
+fn emit(block: Block, plane: u32, lines: Lines, place: Place) {
     let at = block.out + plane * block.out_plane;
     if place.y < place.end {
-        put_quad(block, at, place, place.y, quads.first);
+        put_line(block, at, place, 2u * place.y, lines.a);
+        put_line(block, at, place, 2u * place.y + 1u, lines.b);
     }
     if place.y + 1u < place.end {
-        put_quad(block, at, place, place.y + 1u, quads.second);
+        put_line(block, at, place, 2u * place.y + 2u, lines.c);
+        put_line(block, at, place, 2u * place.y + 3u, lines.d);
     }
 }
 
-fn finish(block: Block, place: Place, exists: bool) {}
+fn finish(block: Block, place: Place, row: u32, invocation: u32) {}

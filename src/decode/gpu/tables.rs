@@ -29,7 +29,8 @@ pub struct Output {
     pub parts: Vec<(u32, Size)>,
 }
 
-/// Samples of a level of a group in the buffer of samples.
+/// Samples of a level of a group in the buffer of samples. Kernels take and store them by twos: so rows start at even
+/// columns, and at even indices.
 #[derive(Clone, Copy)]
 struct Level {
     first: u64,
@@ -37,14 +38,22 @@ struct Level {
 }
 
 impl Level {
+    /// The first column, even.
+    fn left(&self) -> u32 {
+        self.rect.x & !1
+    }
+
+    fn stride(&self) -> u32 {
+        (self.rect.right() - self.left()).next_multiple_of(2)
+    }
+
     fn plane(&self) -> u64 {
-        self.rect.size().area()
+        u64::from(self.stride()) * u64::from(self.rect.height)
     }
 
     /// Index of a sample of the first plane.
     fn at(&self, x: u32, y: u32) -> u64 {
-        let (x, y) = (x - self.rect.x, y - self.rect.y);
-        self.first + u64::from(y) * u64::from(self.rect.width) + u64::from(x)
+        self.first + u64::from(y - self.rect.y) * u64::from(self.stride()) + u64::from(x - self.left())
     }
 }
 
@@ -99,7 +108,13 @@ impl Tables {
         (self.first, self.output_words) = (first as u32, output_start);
         for packet in packets {
             for plane in packet.roots.iter().flatten() {
-                self.roots.extend(plane.grid.data());
+                let level = Level { first: self.roots.len() as u64, rect: plane.rect };
+                self.roots.resize((level.first + level.plane()) as usize, 0);
+                let first = level.at(plane.rect.x, plane.rect.y) as usize;
+                let rows = self.roots[first..].chunks_mut(level.stride() as usize);
+                for (to, from) in rows.zip(plane.grid.data().chunks(plane.grid.width())) {
+                    to[..from.len()].copy_from_slice(from);
+                }
             }
         }
         self.samples = self.roots.len() as u64;
@@ -111,7 +126,7 @@ impl Tables {
             for (group, roots) in packet.plan.groups.iter().zip(&packet.roots) {
                 let rect = roots[0].rect;
                 let lower = Level { first: root, rect };
-                root += rect.size().area() * roots.len() as u64;
+                root += lower.plane() * roots.len() as u64;
                 self.group(packet, group, lower, target, &mut ordinal);
             }
             self.payload_bytes += packet.payload_bytes;
@@ -152,7 +167,7 @@ impl Tables {
         let (records, colour_first) = kept_records(&output, &kept);
         self.conversions.push(abi::Conversion {
             from_first: lower.at(group.rect.x, group.rect.y) as u32,
-            from_stride: lower.rect.width,
+            from_stride: lower.stride(),
             from_plane: lower.plane() as u32,
             width: size.width,
             height: size.height,
@@ -238,10 +253,10 @@ impl Tables {
             }
             let mut block = abi::Block {
                 lower: lower.at(quads.x, quads.y) as u32,
-                lower_stride: lower.rect.width,
+                lower_stride: lower.stride(),
                 lower_plane: lower.plane() as u32,
                 out: here.at(x, y) as u32,
-                out_stride: here.rect.width,
+                out_stride: here.stride(),
                 out_plane: here.plane() as u32,
                 shape: shape_word(&shape),
                 chunks: first_chunk,
