@@ -132,84 +132,75 @@ fn values_of(plane: Plane, band: u32, sums: vec2<i32>, residuals: vec2<i32>, nea
     return alone + (((both + vec2<i32>(32)) >> vec2<u32>(6u)) << vec2<u32>(s));
 }
 
-// The row means of quad row `y`, to `room` at `at`; gives V's residuals.
+// The row means of quad row `y` from the sums for V, to `room` at `at`; gives V's residuals.
 fn rebuild_means(
-    plane: Plane, taps: Taps, place: Place, y: u32, at: u32, symbols: Cell, near: Cell, far: Cell,
-    a: Line, b: Line, c: Line, d: Line, e: Line,
+    plane: Plane, place: Place, y: u32, at: u32, is_wanted: bool, sums: vec2<i32>, means: vec2<i32>,
+    symbols: Cell, near: Cell, far: Cell,
 ) -> Cell {
-    var upper = c.own;
-    var below = c.own;
-    var residuals = vec2<i32>(0);
-    if y < place.v_rows {
-        let sums = window_sums(plane, taps, 0u, a, b, c, d, e, vec2<i32>(0));
-        residuals = residuals_of(plane, plane.step_v, sums, pair_of(symbols));
-        let v = values_of(plane, 0u, sums, residuals, near, far);
-        below = c.own - ((v + vec2<i32>(1)) >> vec2<u32>(1u));
-        upper = below + v;
-    }
+    let residuals = residuals_of(plane, plane.step_v, sums, pair_of(symbols));
     // A quad without a lower half has one mean, which repeats below as that of any last row does.
-    store(place, at, upper);
-    store(place, at + STRIDE, below);
-    if y == 0u {
-        store(place, at - STRIDE, upper);
-        store(place, at - 2u * STRIDE, upper);
-    }
-    // (Behind a bordering row nobody looks.)
-    if y + 1u == place.rows && y < place.end {
-        store(place, at + 2u * STRIDE, below);
-        store(place, at + 3u * STRIDE, below);
+    let v = select(vec2<i32>(0), values_of(plane, 0u, sums, residuals, near, far), y < place.v_rows);
+    let below = means - ((v + vec2<i32>(1)) >> vec2<u32>(1u));
+    let upper = below + v;
+    if is_wanted {
+        store(place, at, upper);
+        store(place, at + STRIDE, below);
+        if y == 0u {
+            store(place, at - STRIDE, upper);
+            store(place, at - 2u * STRIDE, upper);
+        }
+        // (Behind a bordering row nobody looks.)
+        if y + 1u == place.rows && y < place.end {
+            store(place, at + 2u * STRIDE, below);
+            store(place, at + 3u * STRIDE, below);
+        }
     }
     return cell_of(residuals);
 }
 
-// The row means of the block and the rows around it.
+// The row means of the block and the rows around it. (Sums of rows that do not exist are taken as well: branches would
+// keep the sums from running side by side.)
 fn means_pass(plane: Plane, taps: Taps, place: Place, symbols: Cells, near: Cells, far: Cells) -> Cells {
     var residuals = Cells();
-    if place.y < place.end {
-        let at = place.above;
-        let b = line_at(at - STRIDE);
-        let c = line_at(at);
-        let d = line_at(at + STRIDE);
-        let e = line_at(at + 2u * STRIDE);
-        residuals.first.v = rebuild_means(plane, taps, place, place.y, place.mean, symbols.first.v,
-            near.first.v, far.first.v, line_at(at - 2u * STRIDE), b, c, d, e);
-        if place.y + 1u < place.end {
-            residuals.second.v = rebuild_means(plane, taps, place, place.y + 1u, place.mean + 2u * STRIDE,
-                symbols.second.v, near.second.v, far.second.v, b, c, d, e, line_at(at + 3u * STRIDE));
-        }
-    }
+    var at = place.above;
+    let a = line_at(at - 2u * STRIDE);
+    let b = line_at(at - STRIDE);
+    let c = line_at(at);
+    let d = line_at(at + STRIDE);
+    let e = line_at(at + 2u * STRIDE);
+    let f = line_at(at + 3u * STRIDE);
+    let first = window_sums(plane, taps, 0u, a, b, c, d, e, vec2<i32>(0));
+    let second = window_sums(plane, taps, 0u, b, c, d, e, f, vec2<i32>(0));
+    residuals.first.v = rebuild_means(plane, place, place.y, place.mean, place.y < place.end, first, c.own,
+        symbols.first.v, near.first.v, far.first.v);
+    residuals.second.v = rebuild_means(plane, place, place.y + 1u, place.mean + 2u * STRIDE, place.y + 1u < place.end,
+        second, d.own, symbols.second.v, near.second.v, far.second.v);
     if place.has_border {
-        let at = place.above + place.border * STRIDE;
-        residuals.border = rebuild_means(plane, taps, place, place.y + place.border,
-            place.mean + 2u * place.border * STRIDE, symbols.border, near.border, far.border, line_at(at - 2u * STRIDE),
-            line_at(at - STRIDE), line_at(at), line_at(at + STRIDE), line_at(at + 2u * STRIDE));
+        at += place.border * STRIDE;
+        let own = line_at(at);
+        let sums = window_sums(plane, taps, 0u, line_at(at - 2u * STRIDE), line_at(at - STRIDE), own,
+            line_at(at + STRIDE), line_at(at + 2u * STRIDE), vec2<i32>(0));
+        residuals.border = rebuild_means(plane, place, place.y + place.border, place.mean + 2u * place.border * STRIDE,
+            true, sums, own.own, symbols.border, near.border, far.border);
     }
     return residuals;
 }
 
-// Two lines of samples, those of a row of quads. `residuals` has V's, and gets the others.
-fn rebuild_quads(
-    plane: Plane, taps0: Taps, taps1: Taps, place: Place, y: u32, symbols: Trio, near: Trio, far: Trio,
-    a: Line, b: Line, c: Line, d: Line, e: Line, f: Line, residuals: ptr<function, Trio>,
-) -> array<vec4<i32>, 2> {
-    let sums0 = window_sums(plane, taps0, 1u, a, b, c, d, e, vec2<i32>(0));
-    let residuals0 = residuals_of(plane, plane.step_h0, sums0, pair_of(symbols.h0));
-    (*residuals).h0 = cell_of(residuals0);
-    let h0 = select(vec2<i32>(0), values_of(plane, 1u, sums0, residuals0, near.h0, far.h0), place.has_right);
-    let upper = c.own - (h0 >> vec2<u32>(1u));
-    var lower = d.own;
-    var h1 = vec2<i32>(0);
-    if y < place.v_rows {
-        let sums1 = window_sums(plane, taps1, 2u, b, c, d, e, f, h0);
-        let residuals1 = residuals_of(plane, plane.step_h1, sums1, pair_of(symbols.h1));
-        (*residuals).h1 = cell_of(residuals1);
-        h1 = select(vec2<i32>(0), values_of(plane, 2u, sums1, residuals1, near.h1, far.h1), place.has_right);
-        lower = d.own - (h1 >> vec2<u32>(1u));
-    }
-    return array<vec4<i32>, 2>(
-        vec4<i32>(upper.x + h0.x, upper.x, upper.y + h0.y, upper.y),
-        vec4<i32>(lower.x + h1.x, lower.x, lower.y + h1.y, lower.y),
-    );
+// What a band adds to the means of a row of quads, and its residuals.
+fn differences(
+    plane: Plane, band: u32, step: u32, place: Place, sums: vec2<i32>, symbols: Cell, near: Cell, far: Cell,
+    residuals: ptr<function, Cell>,
+) -> vec2<i32> {
+    let own = residuals_of(plane, step, sums, pair_of(symbols));
+    *residuals = cell_of(own);
+    return select(vec2<i32>(0), values_of(plane, band, sums, own, near, far), place.has_right);
+}
+
+// A line of samples from means and the differences of their halves.
+fn line_of(means: vec2<i32>, h: vec2<i32>) -> vec4<i32> {
+    let right = means - (h >> vec2<u32>(1u));
+    let left = right + h;
+    return vec4<i32>(left.x, right.x, left.y, right.y);
 }
 
 // The samples of the block. `residuals` has V's, and gets the others.
@@ -217,29 +208,29 @@ fn quads_pass(
     plane: Plane, taps0: Taps, taps1: Taps, place: Place, symbols: Cells, near: Cells, far: Cells,
     residuals: ptr<function, Cells>,
 ) -> Lines {
-    var lines = Lines();
-    if place.y < place.end {
-        let at = place.mean;
-        let c = line_at(at);
-        let d = line_at(at + STRIDE);
-        let e = line_at(at + 2u * STRIDE);
-        let f = line_at(at + 3u * STRIDE);
-        var own = (*residuals).first;
-        let first = rebuild_quads(plane, taps0, taps1, place, place.y, symbols.first, near.first, far.first,
-            line_at(at - 2u * STRIDE), line_at(at - STRIDE), c, d, e, f, &own);
-        (*residuals).first = own;
-        lines.a = first[0];
-        lines.b = first[1];
-        if place.y + 1u < place.end {
-            own = (*residuals).second;
-            let second = rebuild_quads(plane, taps0, taps1, place, place.y + 1u, symbols.second, near.second, far.second,
-                c, d, e, f, line_at(at + 4u * STRIDE), line_at(at + 5u * STRIDE), &own);
-            (*residuals).second = own;
-            lines.c = second[0];
-            lines.d = second[1];
-        }
-    }
-    return lines;
+    let at = place.mean;
+    let a = line_at(at - 2u * STRIDE);
+    let b = line_at(at - STRIDE);
+    let c = line_at(at);
+    let d = line_at(at + STRIDE);
+    let e = line_at(at + 2u * STRIDE);
+    let f = line_at(at + 3u * STRIDE);
+    let g = line_at(at + 4u * STRIDE);
+    let h = line_at(at + 5u * STRIDE);
+    let sums0 = window_sums(plane, taps0, 1u, a, b, c, d, e, vec2<i32>(0));
+    let sums1 = window_sums(plane, taps0, 1u, c, d, e, f, g, vec2<i32>(0));
+    var cell = Cell();
+    let first0 = differences(plane, 1u, plane.step_h0, place, sums0, symbols.first.h0, near.first.h0, far.first.h0, &cell);
+    (*residuals).first.h0 = cell;
+    let second0 = differences(plane, 1u, plane.step_h0, place, sums1, symbols.second.h0, near.second.h0, far.second.h0, &cell);
+    (*residuals).second.h0 = cell;
+    let sums2 = window_sums(plane, taps1, 2u, b, c, d, e, f, first0);
+    let sums3 = window_sums(plane, taps1, 2u, d, e, f, g, h, second0);
+    let first1 = differences(plane, 2u, plane.step_h1, place, sums2, symbols.first.h1, near.first.h1, far.first.h1, &cell);
+    (*residuals).first.h1 = cell;
+    let second1 = differences(plane, 2u, plane.step_h1, place, sums3, symbols.second.h1, near.second.h1, far.second.h1, &cell);
+    (*residuals).second.h1 = cell;
+    return Lines(line_of(c.own, first0), line_of(d.own, first1), line_of(e.own, second0), line_of(f.own, second1));
 }
 
 fn symbols_at(chunk: Chunk, place: Place, exists: bool) -> Cells {
