@@ -233,31 +233,36 @@ fn quads_pass(
     return Lines(line_of(c.own, first0), line_of(d.own, first1), line_of(e.own, second0), line_of(f.own, second1));
 }
 
-fn symbols_at(chunk: Chunk, place: Place, exists: bool) -> Cells {
+// What is needed of a chunk: where its symbols stand, its kind, and the tile's columns.
+struct Source { symbols: u32, kind: u32, columns: u32 }
+
+fn source_of(block: Block, plane: u32) -> Source {
+    let chunk = block.chunks + plane;
+    return Source(chunks[chunk].symbols, chunks[chunk].kind, block.shape & 255u);
+}
+
+fn symbols_at(source: Source, place: Place) -> Cells {
     var symbols = Cells();
-    if exists && (chunk.kind & CHUNK_EMPTY) == 0u {
-        if place.y < place.end {
-            symbols.first = symbols_of_row(chunk, place.y, place.pair);
-        }
-        if place.y + 1u < place.end {
-            symbols.second = symbols_of_row(chunk, place.y + 1u, place.pair);
-        }
-        if place.has_border {
-            symbols.border = symbols_of(chunk, 3u * (place.y + place.border), place.pair);
-        }
+    if (source.kind & CHUNK_EMPTY) == 0u {
+        // (Rows and columns that do not exist take what others have: fewer branches.)
+        let last = place.rows - 1u;
+        let pair = min(place.pair, (source.columns - 1u) >> 1u);
+        symbols.first = symbols_of_row(source, min(place.y, last), pair);
+        symbols.second = symbols_of_row(source, min(place.y + 1u, last), pair);
+        symbols.border = symbols_of(source, 3u * min(place.y + place.border, last), pair);
     }
     return symbols;
 }
 
-fn symbols_of_row(chunk: Chunk, y: u32, pair: u32) -> Trio {
+fn symbols_of_row(source: Source, y: u32, pair: u32) -> Trio {
     return Trio(
-        symbols_of(chunk, 3u * y, pair), symbols_of(chunk, 3u * y + 1u, pair), symbols_of(chunk, 3u * y + 2u, pair),
+        symbols_of(source, 3u * y, pair), symbols_of(source, 3u * y + 1u, pair), symbols_of(source, 3u * y + 2u, pair),
     );
 }
 
 // Symbols of two to a word; `row` counts bands.
-fn narrow_word(chunk: Chunk, row: u32, pair: u32) -> u32 {
-    return narrow[chunk.symbols + row * (((chunk.shape & 255u) + 1u) >> 1u) + pair];
+fn narrow_word(source: Source, row: u32, pair: u32) -> u32 {
+    return narrow[source.symbols + row * ((source.columns + 1u) >> 1u) + pair];
 }
 
 // The samples of the level above that an invocation brings to `room`: of up to four rows, as far apart as rows of
@@ -315,9 +320,11 @@ fn main(
 
     var near = Cells();
     var far = Cells();
-    // What a plane takes is fetched while the one before is being rebuilt.
+    // What a plane takes is fetched while the one before is being rebuilt, and where its symbols stand one plane earlier.
+    let last = block.planes - 1u;
+    var source_ahead = source_of(block, min(1u, last));
     var ahead = above_at(block, 0u, place, first_above, i32(step));
-    var symbols_ahead = symbols_at(chunks[block.chunks], place, exists);
+    var symbols_ahead = symbols_at(source_of(block, 0u), place);
     for (var p = 0u; p < block.planes; p++) {
         let plane = planes[block.params + p];
         let symbols = symbols_ahead;
@@ -338,7 +345,8 @@ fn main(
         workgroupBarrier();
         if p + 1u < block.planes {
             ahead = above_at(block, p + 1u, place, first_above, i32(step));
-            symbols_ahead = symbols_at(chunks[block.chunks + p + 1u], place, exists);
+            symbols_ahead = symbols_at(source_ahead, place);
+            source_ahead = source_of(block, min(p + 2u, last));
         }
         var residuals = means(plane, place, symbols, near, far);
         workgroupBarrier();

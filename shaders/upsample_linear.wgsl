@@ -39,8 +39,8 @@ fn pair_of(cell: Cell) -> vec2<i32> {
     return vec2<i32>(extractBits(bitcast<i32>(cell), 0u, 16u), bitcast<i32>(cell) >> 16u);
 }
 
-fn symbols_of(chunk: Chunk, row: u32, pair: u32) -> Cell {
-    return narrow_word(chunk, row, pair);
+fn symbols_of(source: Source, row: u32, pair: u32) -> Cell {
+    return narrow_word(source, row, pair);
 }
 
 fn seen_by(plane: Plane, residuals: Cell) -> vec2<i32> {

@@ -33,11 +33,25 @@ fn high_line(words: vec4<u32>) -> vec4<i32> {
 // Fraction bits removed with rounding, and clamped to 8 bits.
 fn sample_from_coded(coded: vec4<i32>, fraction_bits: u32) -> vec4<u32> {
     let half = (1 << fraction_bits) >> 1u;
-    return bitcast<vec4<u32>>(clamp((coded + vec4<i32>(half)) >> vec4<u32>(fraction_bits), vec4<i32>(0), vec4<i32>(255)));
+    return bytes_of((coded + vec4<i32>(half)) >> vec4<u32>(fraction_bits));
+}
+
+fn bytes_of(values: vec4<i32>) -> vec4<u32> {
+    return bitcast<vec4<u32>>(clamp(values, vec4<i32>(0), vec4<i32>(255)));
+}
+
+fn pixels_of(r: vec4<u32>, g: vec4<u32>, b: vec4<u32>, alpha: vec4<u32>) -> vec4<u32> {
+    return r | (g << vec4<u32>(8u)) | (b << vec4<u32>(16u)) | (alpha << vec4<u32>(24u));
 }
 
 // Four pixels from their planes, the last plane first.
 fn rgba(flags: u32, l0: vec4<i32>, l1: vec4<i32>, l2: vec4<i32>, l3: vec4<i32>) -> vec4<u32> {
+    // Most are Y, Co, Cg without fraction.
+    if flags == OUTPUT_YCOCG {
+        let t = l2 - (l0 >> vec4<u32>(1u));
+        let blue = t - (l1 >> vec4<u32>(1u));
+        return pixels_of(bytes_of(blue + l1), bytes_of(l0 + t), bytes_of(blue), vec4<u32>(255u));
+    }
     let has_alpha = (flags & OUTPUT_ALPHA) != 0u;
     var r = select(l2, l3, has_alpha);
     var g = select(l1, l2, has_alpha);
@@ -56,8 +70,7 @@ fn rgba(flags: u32, l0: vec4<i32>, l1: vec4<i32>, l2: vec4<i32>, l3: vec4<i32>) 
     }
     let bits = flags >> 8u;
     let alpha = select(vec4<u32>(255u), sample_from_coded(l0, bits), has_alpha);
-    return sample_from_coded(r, bits) | (sample_from_coded(g, bits) << vec4<u32>(8u))
-        | (sample_from_coded(b, bits) << vec4<u32>(16u)) | (alpha << vec4<u32>(24u));
+    return pixels_of(sample_from_coded(r, bits), sample_from_coded(g, bits), sample_from_coded(b, bits), alpha);
 }
 
 // A line of pixels, to `room`.
