@@ -8,7 +8,6 @@
 // Invariant: at the start of a row `next` stops one word behind the chunk, and a row takes no more than 384 words, which the
 // payload's buffer has to spare behind its end; every other index follows from the tile's shape.
 
-@group(0) @binding(0) var<storage, read> payload: array<u32>;
 @group(0) @binding(1) var<storage, read> chunks: array<Chunk>;
 @group(0) @binding(2) var<storage, read> models: array<Model>;
 // Alias entries: the bucket's own slots; the frequency, mantissa bits << 16 and base << 20 of the token they belong to,
@@ -44,13 +43,13 @@ fn mask(count: u32) -> u32 {
     return ~(0xffffffffu << count);
 }
 
-// One symbol of each lane; 0 where `coding` is false. `turn` counts 0, 1, 2, 0, ... from step to step.
-fn step(coding: bool, sum: u32, band: u32, turn: u32) -> i32 {
-    // Half octaves of the sum through the exponent of a float. Clearing bits that lie eight or more below set ones keeps
-    // the conversion from rounding up to the next one. (Sums are at least 2; that of 1 leads to a distribution which has
-    // nothing but zeros and leaves the state as it is.)
-    let v = select(1u, sum, coding);
-    let half_octaves = bitcast<u32>(f32(v & ~(v >> 8u)));
+// One symbol of each lane; 0 where `coding` is false. `turn` counts 0, 1, 2, 0, ... from step to step; `whole` says that
+// the chunk has all 32 lanes of a mask.
+fn step(coding: bool, sum: u32, band: u32, turn: u32, whole: bool) -> i32 {
+    // Half octaves of the sum through the exponent of a float, which is exact: sums stay below 2^24 as long as nothing is
+    // broken. (They are at least 2; that of 1 leads to a distribution which has nothing but zeros and leaves the state as
+    // it is.)
+    let half_octaves = bitcast<u32>(f32(select(1u, sum, coding)));
     let row = models[model].rows[band * MODEL_ROWS + (half_octaves >> 22u) - 254u];
     let within = state & 511u;
     let entry = tables[row.x + ((state >> 9u) & 31u)];
@@ -90,20 +89,19 @@ fn step(coding: bool, sum: u32, band: u32, turn: u32) -> i32 {
     seen = around;
 
     var at = next;
-    at += exchange(first, second, turn);
+    at += exchange(first, second, turn, whole);
     state = coded;
     if first {
         state = (state << 16u) | word_at(at);
         at++;
     }
-    let raw = state & mask(bits);
+    let raw = state;
     state >>= bits;
     if second {
         state = (state << 16u) | word_at(at);
     }
 
-    // (Without a raw sign nothing is left above the mantissa.)
-    var negative = minus || (raw >> sign_at) != 0u;
+    let negative = minus || ((raw >> sign_at) & select(0u, 1u, sign_raw)) != 0u;
     var magnitude = base + (raw & mask(mantissa_bits));
     if rare {
         magnitude = ((base + (raw & mask(mantissa_bits))) << shift) | ((raw >> mantissa_bits) & mask(shift));

@@ -5,7 +5,6 @@
 // Dispatch: x + y * num_workgroups.x = index into the `range` of `work`.
 // Invariant: every word index is clamped to the chunk, every other index follows from the tile's shape.
 
-@group(0) @binding(0) var<storage, read> payload: array<u32>;
 @group(0) @binding(1) var<storage, read> chunks: array<Chunk>;
 @group(0) @binding(2) var<storage, read> models: array<Model>;
 // Alias entries as in `entropy.wgsl`, then from `WEIGHTS_START` on context weights (in x).

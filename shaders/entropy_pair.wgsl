@@ -21,14 +21,14 @@ fn pair_row(
     let even = step(codes_even, weigh(
         w[0], first_row, north.even, north.left + north.odd, north2.even, other1.even + other2.even,
         0u, v.even, h0.even, v.left + v.odd + h0.left + h0.odd,
-    ), band, turn);
+    ), band, turn, true);
     here.even = seen;
     // The last column has no right neighbour yet, and so counts its left one twice.
     here.right = select(right_neighbour(seen, turn), seen, who.is_last);
     let odd = step(codes_odd, weigh(
         w[1], first_row, north.odd, north.even + north.right, north2.odd, other1.odd + other2.odd,
         here.even + here.right, v.odd, h0.odd, v.even + v.right + h0.even + h0.right,
-    ), band, (turn + 1u) % 3u);
+    ), band, (turn + 1u) % 3u, true);
     here.odd = select(here.even, seen, who.has_odd);
     // Outside the tile its edge columns repeat.
     here.left = select(left_neighbour(seen, (turn + 1u) % 3u), here.even, who.is_first);

@@ -23,7 +23,7 @@ fn start_exchange(invocation: u32, lane: u32, lanes_log2: u32) {
 }
 
 // Shares `seen` and which words this lane needs; gives how many the lanes before it take, and moves `next` on.
-fn exchange(first: bool, second: bool, turn: u32) -> u32 {
+fn exchange(first: bool, second: bool, turn: u32, whole: bool) -> u32 {
     let bit = 1u << (invocation_ & 31u);
     let at = needs_start + 2u * turn;
     if first {
@@ -40,7 +40,8 @@ fn exchange(first: bool, second: bool, turn: u32) -> u32 {
     if (invocation_ & 31u) < 2u {
         atomicStore(&needs[needs_start + 2u * ((turn + 2u) % 3u) + (invocation_ & 31u)], 0u);
     }
-    next += countOneBits(firsts & chunk_mask) + countOneBits(seconds & chunk_mask);
+    let ours = select(chunk_mask, 0xffffffffu, whole);
+    next += countOneBits(firsts & ours) + countOneBits(seconds & ours);
     return countOneBits(firsts & before_mask) + countOneBits(seconds & before_mask);
 }
 

@@ -20,26 +20,26 @@ fn quad_row(
     let a = step(coding > 0u, weigh(
         w[0], first_row, north.a, north.left + north.b, north2.a, other1.a + other2.a,
         0u, v.a, h0.a, v.left + v.b + h0.left + h0.b,
-    ), band, turn);
+    ), band, turn, false);
     here.a = seen;
     here.right = right_neighbour(seen, turn);
     let c = step(coding > 2u, weigh(
         w[0], first_row, north.c, north.b + north.d, north2.c, other1.c + other2.c,
         0u, v.c, h0.c, v.b + v.d + h0.b + h0.d,
-    ), band, (turn + 1u) % 3u);
+    ), band, (turn + 1u) % 3u, false);
     // The last column has no right neighbour yet, and so counts its left one twice.
     here.c = select(here.a, seen, who.count > 2u);
     here.right = select(here.right, here.c, who.is_last);
     let b = step(coding > 1u, weigh(
         w[1], first_row, north.b, north.a + north.c, north2.b, other1.b + other2.b,
         here.a + here.c, v.b, h0.b, v.a + v.c + h0.a + h0.c,
-    ), band, (turn + 2u) % 3u);
+    ), band, (turn + 2u) % 3u, false);
     // Outside the tile its edge columns repeat.
     here.b = select(here.a, seen, who.count > 1u);
     let d = step(coding > 3u, weigh(
         w[1], first_row, north.d, north.c + north.right, north2.d, other1.d + other2.d,
         here.c + here.right, v.d, h0.d, v.c + v.right + h0.c + h0.right,
-    ), band, turn);
+    ), band, turn, false);
     here.left = select(left_neighbour(seen, turn), here.a, who.lane == 0u);
     here.c = select(here.b, here.c, who.count > 2u);
     here.d = select(here.c, seen, who.count > 3u);

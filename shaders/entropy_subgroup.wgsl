@@ -10,10 +10,11 @@ fn start_exchange(invocation: u32, lane: u32, lanes_log2: u32) {
 }
 
 // Gives how many words the lanes before this one take, and moves `next` on.
-fn exchange(first: bool, second: bool, turn: u32) -> u32 {
+fn exchange(first: bool, second: bool, turn: u32, whole: bool) -> u32 {
     let firsts = subgroupBallot(first).x;
     let seconds = subgroupBallot(second).x;
-    next += countOneBits(firsts & chunk_mask) + countOneBits(seconds & chunk_mask);
+    let ours = select(chunk_mask, 0xffffffffu, whole);
+    next += countOneBits(firsts & ours) + countOneBits(seconds & ours);
     return countOneBits(firsts & before_mask) + countOneBits(seconds & before_mask);
 }
 

@@ -1,9 +1,5 @@
 // The compressed bytes, and the lane states at the start of a chunk (SPEC 10.3). CPU twin: `entropy/lanes.rs`.
 
-fn word_at(at: u32) -> u32 {
-    return (payload[at >> 1u] >> ((at & 1u) << 4u)) & 0xffffu;
-}
-
 // Words that a chunk ends before are read as its last one: what comes out then is thrown away.
 fn payload_word(at: u32, last: u32) -> u32 {
     return word_at(min(at, last));

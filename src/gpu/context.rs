@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::kernel::Kernels;
+use super::kernel::{Kernels, Variant};
 use crate::error::Result;
 
 /// What a GPU could not do.
@@ -41,15 +41,15 @@ pub enum Shaders {
 pub struct GpuOptions {
     /// How kernels are compiled.
     pub shaders: Shaders,
-    /// Whether lanes may talk through subgroups where the GPU has them in the right size.
-    pub subgroups: bool,
+    /// Only what every WebGPU device has: no subgroups, no loads of 16 bits.
+    pub portable: bool,
     /// Only an adapter whose name has this in it.
     pub adapter: Option<String>,
 }
 
 impl Default for GpuOptions {
     fn default() -> Self {
-        GpuOptions { shaders: Shaders::Trusted, subgroups: true, adapter: None }
+        GpuOptions { shaders: Shaders::Trusted, portable: false, adapter: None }
     }
 }
 
@@ -101,6 +101,7 @@ impl Gpu {
         let offered = adapter.features();
         let useful = wgpu::Features::TIMESTAMP_QUERY
             | wgpu::Features::SUBGROUP
+            | wgpu::Features::SHADER_I16
             | wgpu::Features::MAPPABLE_PRIMARY_BUFFERS;
         let request = wgpu::DeviceDescriptor {
             label: Some("stepwell"),
@@ -144,11 +145,14 @@ impl Gpu {
             noted.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(fault);
         }));
         let info = device.adapter_info();
-        let subgroups = options.subgroups
-            && device.features().contains(wgpu::Features::SUBGROUP)
-            && info.subgroup_min_size == SUBGROUP_LANES
-            && info.subgroup_max_size == SUBGROUP_LANES;
-        let kernels = Kernels::new(&device, options.shaders, subgroups);
+        let has = |feature| !options.portable && device.features().contains(feature);
+        let of_right_size =
+            info.subgroup_min_size == SUBGROUP_LANES && info.subgroup_max_size == SUBGROUP_LANES;
+        let variant = Variant {
+            subgroups: has(wgpu::Features::SUBGROUP) && of_right_size,
+            halves: has(wgpu::Features::SHADER_I16),
+        };
+        let kernels = Kernels::new(&device, options.shaders, variant);
         let gpu = Gpu { device, queue, kernels, info, lost };
         gpu.check()?;
         Ok(gpu)
@@ -175,9 +179,9 @@ impl Gpu {
         limits.max_buffer_size.min(limits.max_storage_buffer_binding_size)
     }
 
-    /// Whether lanes talk through subgroups.
-    pub fn uses_subgroups(&self) -> bool {
-        self.kernels.subgroups
+    /// What kernels use beyond what every device has.
+    pub fn variant(&self) -> Variant {
+        self.kernels.variant
     }
 
     /// An error if the device has failed since the last call. A lost device stays lost.

@@ -13,9 +13,11 @@ macro_rules! shader {
 
 /// The entropy stage for what most tiles are.
 const ENTROPY: &str = shader!("abi", "entropy", "payload", "entropy_pair", "entropy_quad", "entropy_main");
+const WORDS: &str = shader!("payload_words");
+const HALVES: &str = shader!("payload_halves");
 const PORTABLE: &str = shader!("entropy_portable");
 const SUBGROUP: &str = shader!("entropy_subgroup");
-const ENTROPY_ANY: &str = shader!("abi", "entropy_any", "payload");
+const ENTROPY_ANY: &str = shader!("abi", "entropy_any", "payload", "payload_words");
 const UPSAMPLE_SAMPLES: &str = shader!("abi", "upsample", "upsample_samples");
 const UPSAMPLE_PIXELS: &str = shader!("abi", "upsample", "upsample_pixels");
 const UPSAMPLE_LINEAR: &str = shader!("upsample_linear");
@@ -41,13 +43,23 @@ pub struct Source {
 const READ: bool = true;
 const WRITE: bool = false;
 
+/// What kernels use beyond what every device has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Variant {
+    /// Lanes talk through subgroups of 32.
+    pub subgroups: bool,
+    /// The payload is loaded in words of 16 bits.
+    pub halves: bool,
+}
+
 /// The modules as they are compiled.
-pub fn sources(subgroups: bool) -> Vec<Source> {
+pub fn sources(variant: Variant) -> Vec<Source> {
     const ENTROPY_BUFFERS: &[bool] = &[READ, READ, READ, READ, READ, WRITE, WRITE];
     const SAMPLES_BUFFERS: &[bool] = &[READ, READ, READ, READ, READ, READ, WRITE];
     const PIXELS_BUFFERS: &[bool] = &[READ, READ, READ, READ, READ, READ, WRITE, WRITE];
     const COLOUR_BUFFERS: &[bool] = &[READ, READ, READ, WRITE];
-    let exchange = if subgroups { SUBGROUP } else { PORTABLE };
+    let (enabled, words) = if variant.halves { ("enable wgpu_int16;\n", HALVES) } else { ("", WORDS) };
+    let exchange = if variant.subgroups { SUBGROUP } else { PORTABLE };
     let source = |name, wgsl, read_only| Source { name, wgsl, read_only };
     let upsample = |wgsl: &str, kind: Kind| {
         let crossed = format!("const CROSSED: bool = {};\n", kind != Kind::Linear);
@@ -57,7 +69,7 @@ pub fn sources(subgroups: bool) -> Vec<Source> {
         }
     };
     vec![
-        source("entropy", format!("{ENTROPY}{exchange}{}", weights()), ENTROPY_BUFFERS),
+        source("entropy", format!("{enabled}{ENTROPY}{words}{exchange}{}", weights()), ENTROPY_BUFFERS),
         source("entropy_any", format!("{ENTROPY_ANY}{}", weights_start()), ENTROPY_BUFFERS),
         source("upsample_samples_linear", upsample(UPSAMPLE_SAMPLES, Kind::Linear), SAMPLES_BUFFERS),
         source("upsample_samples_crossed", upsample(UPSAMPLE_SAMPLES, Kind::Crossed), SAMPLES_BUFFERS),
@@ -112,12 +124,11 @@ pub struct Kernels {
     /// `[to pixels][kind]`
     pub(crate) upsample: [[Kernel; 3]; 2],
     pub(crate) colour: Kernel,
-    pub(crate) subgroups: bool,
+    pub(crate) variant: Variant,
 }
 
 impl Kernels {
-    pub(crate) fn new(device: &wgpu::Device, shaders: Shaders, subgroups: bool) -> Self {
-        let sources = sources(subgroups);
+        let sources = sources(variant);
         let mut kernels = sources.iter().map(|source| Kernel::new(device, source, shaders));
         let mut next = || kernels.next().unwrap_or_else(|| unreachable!("one kernel a source"));
         Kernels {
@@ -125,7 +136,7 @@ impl Kernels {
             entropy_any: next(),
             upsample: [[next(), next(), next()], [next(), next(), next()]],
             colour: next(),
-            subgroups,
+            variant,
         }
     }
 }

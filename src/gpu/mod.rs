@@ -9,7 +9,7 @@ mod timer;
 
 pub use buffer::Pooled;
 pub use context::{Gpu, GpuFault, GpuOptions, Shaders};
-pub use kernel::{Kernel, Kernels, RANGE_BINDING, RANGE_STRIDE, sources, tables};
+pub use kernel::{Kernel, Kernels, RANGE_BINDING, RANGE_STRIDE, Variant, sources, tables};
 pub use staging::{ALIGNMENT, Staging};
 pub(crate) use timer::PASSES;
 pub use timer::Timer;

@@ -21,6 +21,7 @@ struct Report {
     adapter: String,
     driver: String,
     subgroups: bool,
+    halves: bool,
     checked: bool,
     loq: u8,
     files: usize,
@@ -52,7 +53,7 @@ struct BatchReport {
 pub fn run(args: &Bench, batches: &[u32], context: &Context) -> Result<()> {
     let gpu_failure = |e: Error| Failure::failed(e.to_string());
     let shaders = if args.checked { Shaders::Checked } else { Shaders::Trusted };
-    let options = GpuOptions { shaders, subgroups: !args.portable, adapter: args.adapter.clone() };
+    let options = GpuOptions { shaders, portable: args.portable, adapter: args.adapter.clone() };
     let gpu = Arc::new(Gpu::open(&options).map_err(gpu_failure)?);
     let mut opened: Vec<File> = Vec::new();
     let mut contents = Vec::new();
@@ -66,7 +67,8 @@ pub fn run(args: &Bench, batches: &[u32], context: &Context) -> Result<()> {
     let mut report = Report {
         adapter: info.name.clone(),
         driver: format!("{} {}", info.driver, info.driver_info),
-        subgroups: gpu.uses_subgroups(),
+        subgroups: gpu.variant().subgroups,
+        halves: gpu.variant().halves,
         checked: args.checked,
         loq: args.loq,
         files: opened.len(),
@@ -172,10 +174,11 @@ fn measure(
 
 fn table(report: &Report) -> String {
     let mut text = format!(
-        "{} ({}), {} subgroups, {} shaders, LoQ {}, {} files of {} bytes\n",
+        "{} ({}), {} subgroups, {} 16-bit loads, {} shaders, LoQ {}, {} files of {} bytes\n",
         report.adapter,
         report.driver,
         if report.subgroups { "with" } else { "without" },
+        if report.halves { "with" } else { "without" },
         if report.checked { "checked" } else { "trusted" },
         report.loq,
         report.files,
