@@ -265,6 +265,13 @@ fn narrow_word(source: Source, row: u32, pair: u32) -> u32 {
     return narrow[source.symbols + row * ((source.columns + 1u) >> 1u) + pair];
 }
 
+// Symbols of one to a word.
+fn wide_pair(source: Source, row: u32, pair: u32) -> vec2<i32> {
+    let at = source.symbols + row * source.columns + 2u * pair;
+    let has_second = 2u * pair + 1u < source.columns;
+    return vec2<i32>(wide[at], select(0, wide[at + select(0u, 1u, has_second)], has_second));
+}
+
 // The samples of the level above that an invocation brings to `room`: of up to four rows, as far apart as rows of
 // invocations go.
 struct Above { a: vec2<i32>, b: vec2<i32>, c: vec2<i32>, d: vec2<i32> }

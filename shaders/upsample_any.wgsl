@@ -71,9 +71,7 @@ fn pair_of(cell: Cell) -> vec2<i32> {
 
 fn symbols_of(source: Source, row: u32, pair: u32) -> Cell {
     if (source.kind & CHUNK_WIDE) != 0u {
-        let at = source.symbols + row * source.columns + 2u * pair;
-        let has_second = 2u * pair + 1u < source.columns;
-        return vec2<i32>(wide[at], select(0, wide[at + select(0u, 1u, has_second)], has_second));
+        return wide_pair(source, row, pair);
     }
     let word = bitcast<i32>(narrow_word(source, row, pair));
     return vec2<i32>(extractBits(word, 0u, 16u), word >> 16u);

@@ -40,6 +40,9 @@ fn pair_of(cell: Cell) -> vec2<i32> {
 }
 
 fn symbols_of(source: Source, row: u32, pair: u32) -> Cell {
+    if (source.kind & CHUNK_WIDE) != 0u {
+        return cell_of(wide_pair(source, row, pair));
+    }
     return narrow_word(source, row, pair);
 }
 

@@ -2,7 +2,7 @@
 
 use super::cpu::Parameters;
 use super::{CLASSES, Coefficients, NEIGHBOURS, Predictor, SETS};
-use crate::entropy::{BANDS, TileShape};
+use crate::entropy::{BANDS, TileModel, TileShape};
 use crate::gpu::abi::{self, NOTHING, WINDOW_VECTORS};
 
 /// Vectors of all linear predictors, which stand before the classed ones.
@@ -21,10 +21,10 @@ pub enum Kind {
 
 impl Kind {
     /// For a level of a plane.
-    pub fn of(parameters: &Parameters) -> Kind {
+    pub fn of(parameters: &Parameters, model: &TileModel) -> Kind {
         match parameters.predictor {
             Predictor::Classed => Kind::Any,
-            _ if !parameters.scale.wraps => Kind::Any,
+            _ if !parameters.scale.wraps || model.wide => Kind::Any,
             _ if parameters.cross.count > 0 => Kind::Crossed,
             _ => Kind::Linear,
         }

@@ -221,7 +221,7 @@ impl GpuDecoder {
         write(gpu, &mut self.conversions, &tables.conversions)?;
         write(gpu, &mut self.kept, &tables.kept)?;
         write(gpu, &mut self.samples, &tables.roots)?;
-        let blocks: Vec<abi::Block> = tables.steps.iter().flatten().flatten().flatten().copied().collect();
+        let blocks: Vec<abi::Block> = tables.steps().flatten().flatten().flatten().copied().collect();
         write(gpu, &mut self.blocks, &blocks)?;
         self.upload(packets)
     }
@@ -254,7 +254,7 @@ impl GpuDecoder {
         let any = list.push(0, tables.work.any.len());
         let mut first = 0;
         let mut steps = Vec::new();
-        for step in &tables.steps {
+        for step in tables.steps() {
             for (to_pixels, lists) in step.iter().enumerate() {
                 for (kind, blocks) in lists.iter().enumerate() {
                     if !blocks.is_empty() {

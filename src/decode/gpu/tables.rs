@@ -64,8 +64,8 @@ pub struct Tables {
     pub models: Vec<abi::Model>,
     pub work: Work,
     pub planes: Vec<abi::Plane>,
-    /// By distance from the root, then `[to pixels][kind]`.
-    pub steps: Vec<[[Vec<abi::Block>; 3]; 2]>,
+    /// By distance from the last level, so that all pictures end in the same step; then `[to pixels][kind]`.
+    steps: Vec<[[Vec<abi::Block>; 3]; 2]>,
     pub conversions: Vec<abi::Conversion>,
     pub kept: Vec<abi::Kept>,
     /// Samples of the roots, which stand at the start of `samples`.
@@ -153,7 +153,7 @@ impl Tables {
             if word.is_none() {
                 self.samples += here.plane() * group.planes.len() as u64;
             }
-            self.level(packet, group, level, step, (lower, here), word, ordinal);
+            self.level(packet, group, level, group.levels.len() - 1 - step, (lower, here), word, ordinal);
             lower = here;
         }
         let size = group.rect.size();
@@ -204,7 +204,7 @@ impl Tables {
         let mut kind = Kind::Linear;
         for &plane in &group.planes {
             let parameters = Parameters::new(&packet.header, &params[plane], plane);
-            kind = kind.max(Kind::of(&parameters));
+            kind = kind.max(Kind::of(&parameters, &params[plane].model));
             self.models.push(model_record(&params[plane].model));
             self.planes.push(plane_record(&parameters));
         }
@@ -216,12 +216,8 @@ impl Tables {
         for place in level.tile_places() {
             let (quads, shape) = tile_shape(level.tile_log2, level.size, place);
             let first_chunk = self.chunks.len() as u32;
-            let mut kind = kind;
             for ((i, &plane), chunk) in (0..).zip(&group.planes).zip(&mut chunks) {
                 let path = Path::of(&shape, &params[plane].model);
-                if path == Path::Any {
-                    kind = Kind::Any;
-                }
                 let mut record = abi::Chunk {
                     shape: shape_word(&shape),
                     model: first_model + i,
@@ -280,6 +276,11 @@ impl Tables {
             let list = &mut self.steps[step][usize::from(word.is_some())][kind as usize];
             list.extend(strips(&shape).map(|strip| abi::Block { strip, ..block }));
         }
+    }
+
+    /// Blocks of each step, from the roots on: `[to pixels][kind]`.
+    pub fn steps(&self) -> impl Iterator<Item = &[[Vec<abi::Block>; 3]; 2]> {
+        self.steps.iter().rev()
     }
 
     /// The largest buffer that the batch takes, its output apart, in bytes.
