@@ -1,7 +1,7 @@
 // Tiles whose lanes have two columns. Part of entropy.wgsl.
 
-// Context magnitudes of a band's row: a lane's even and odd column, and their neighbours.
-struct Pair { left: u32, even: u32, odd: u32, right: u32 }
+// Context magnitudes of a band's row: a lane's even and odd column, and for each the sum of both its neighbours.
+struct Pair { even: u32, odd: u32, beside_even: u32, beside_odd: u32 }
 
 struct PairLane {
     is_first: bool,
@@ -19,20 +19,20 @@ fn pair_row(
 ) -> Pair {
     var here: Pair;
     let even = step(codes_even, weigh(
-        w[0], first_row, north.even, north.left + north.odd, north2.even, other1.even + other2.even,
-        0u, v.even, h0.even, v.left + v.odd + h0.left + h0.odd,
+        w[0], first_row, north.even, north.beside_even, north2.even, other1.even + other2.even,
+        0u, v.even, h0.even, v.beside_even + h0.beside_even,
     ), band, turn, true);
     here.even = seen;
     // The last column has no right neighbour yet, and so counts its left one twice.
-    here.right = select(right_neighbour(seen, turn), seen, who.is_last);
+    let right = select(right_neighbour(seen, turn), seen, who.is_last);
     let odd = step(codes_odd, weigh(
-        w[1], first_row, north.odd, north.even + north.right, north2.odd, other1.odd + other2.odd,
-        here.even + here.right, v.odd, h0.odd, v.even + v.right + h0.even + h0.right,
+        w[1], first_row, north.odd, north.beside_odd, north2.odd, other1.odd + other2.odd,
+        here.even + right, v.odd, h0.odd, v.beside_odd + h0.beside_odd,
     ), band, (turn + 1u) % 3u, true);
     here.odd = select(here.even, seen, who.has_odd);
     // Outside the tile its edge columns repeat.
-    here.left = select(left_neighbour(seen, (turn + 1u) % 3u), here.even, who.is_first);
-    here.right = select(here.right, here.odd, who.is_last);
+    here.beside_even = select(left_neighbour(seen, (turn + 1u) % 3u), here.even, who.is_first) + here.odd;
+    here.beside_odd = here.even + select(right, here.odd, who.is_last);
     *decoded = two_in_one(even, odd);
     return here;
 }

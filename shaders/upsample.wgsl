@@ -247,29 +247,32 @@ fn symbols_at(source: Source, place: Place) -> Cells {
         // (Rows and columns that do not exist take what others have: fewer branches.)
         let last = place.rows - 1u;
         let pair = min(place.pair, (source.columns - 1u) >> 1u);
-        symbols.first = symbols_of_row(source, min(place.y, last), pair);
-        symbols.second = symbols_of_row(source, min(place.y + 1u, last), pair);
-        symbols.border = symbols_of(source, 3u * min(place.y + place.border, last), pair);
+        let first = 3u * min(place.y, last);
+        let second = 3u * min(place.y + 1u, last);
+        let border = 3u * min(place.y + place.border, last);
+        if (source.kind & CHUNK_WIDE) == 0u {
+            symbols.first = Trio(narrow_at(source, first, pair), narrow_at(source, first + 1u, pair), narrow_at(source, first + 2u, pair));
+            symbols.second = Trio(narrow_at(source, second, pair), narrow_at(source, second + 1u, pair), narrow_at(source, second + 2u, pair));
+            symbols.border = narrow_at(source, border, pair);
+        } else {
+            symbols.first = Trio(wide_at(source, first, pair), wide_at(source, first + 1u, pair), wide_at(source, first + 2u, pair));
+            symbols.second = Trio(wide_at(source, second, pair), wide_at(source, second + 1u, pair), wide_at(source, second + 2u, pair));
+            symbols.border = wide_at(source, border, pair);
+        }
     }
     return symbols;
 }
 
-fn symbols_of_row(source: Source, y: u32, pair: u32) -> Trio {
-    return Trio(
-        symbols_of(source, 3u * y, pair), symbols_of(source, 3u * y + 1u, pair), symbols_of(source, 3u * y + 2u, pair),
-    );
-}
-
 // Symbols of two to a word; `row` counts bands.
-fn narrow_word(source: Source, row: u32, pair: u32) -> u32 {
-    return narrow[source.symbols + row * ((source.columns + 1u) >> 1u) + pair];
+fn narrow_at(source: Source, row: u32, pair: u32) -> Cell {
+    return cell_of_word(narrow[source.symbols + row * ((source.columns + 1u) >> 1u) + pair]);
 }
 
 // Symbols of one to a word.
-fn wide_pair(source: Source, row: u32, pair: u32) -> vec2<i32> {
+fn wide_at(source: Source, row: u32, pair: u32) -> Cell {
     let at = source.symbols + row * source.columns + 2u * pair;
     let has_second = 2u * pair + 1u < source.columns;
-    return vec2<i32>(wide[at], select(0, wide[at + select(0u, 1u, has_second)], has_second));
+    return cell_of(vec2<i32>(wide[at], select(0, wide[at + select(0u, 1u, has_second)], has_second)));
 }
 
 // The samples of the level above that an invocation brings to `room`: of up to four rows, as far apart as rows of

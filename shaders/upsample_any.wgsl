@@ -69,12 +69,8 @@ fn pair_of(cell: Cell) -> vec2<i32> {
     return cell;
 }
 
-fn symbols_of(source: Source, row: u32, pair: u32) -> Cell {
-    if (source.kind & CHUNK_WIDE) != 0u {
-        return wide_pair(source, row, pair);
-    }
-    let word = bitcast<i32>(narrow_word(source, row, pair));
-    return vec2<i32>(extractBits(word, 0u, 16u), word >> 16u);
+fn cell_of_word(word: u32) -> Cell {
+    return vec2<i32>(extractBits(bitcast<i32>(word), 0u, 16u), bitcast<i32>(word) >> 16u);
 }
 
 fn means(plane: Plane, place: Place, symbols: Cells, near: Cells, far: Cells) -> Cells {

@@ -39,11 +39,8 @@ fn pair_of(cell: Cell) -> vec2<i32> {
     return vec2<i32>(extractBits(bitcast<i32>(cell), 0u, 16u), bitcast<i32>(cell) >> 16u);
 }
 
-fn symbols_of(source: Source, row: u32, pair: u32) -> Cell {
-    if (source.kind & CHUNK_WIDE) != 0u {
-        return cell_of(wide_pair(source, row, pair));
-    }
-    return narrow_word(source, row, pair);
+fn cell_of_word(word: u32) -> Cell {
+    return word;
 }
 
 fn seen_by(plane: Plane, residuals: Cell) -> vec2<i32> {

@@ -115,27 +115,22 @@ impl Work {
         }
     }
 
-    /// Makes groups of what waits. Long tiles go first, so that none of them is left alone at the end.
+    /// Makes groups of what waits: long tiles first, so that none of them is left alone at the end, but one kind after
+    /// the other, since each runs instructions of its own.
     pub fn finish(&mut self) {
-        for chunks in &mut self.waiting {
+        for (kind, chunks) in self.waiting.iter_mut().enumerate() {
+            let (quads, set) = (kind / 2 == 1, kind % 2 == 1);
+            let common = (u32::from(set) * GROUP_SET) | (u32::from(quads) * GROUP_QUADS);
             chunks.sort_by_key(|&(_, rows)| std::cmp::Reverse(rows));
-        }
-        let size = |kind: usize| if kind / 2 == 1 { 8 } else { 2 };
-        let mut lists: Vec<(usize, &[(u32, u32)])> = Vec::new();
-        for (kind, chunks) in self.waiting.iter().enumerate() {
-            lists.extend(chunks.chunks(size(kind)).map(|members| (kind, members)));
-        }
-        // A row of quads is twice as many steps.
-        lists.sort_by_key(|&(kind, members)| std::cmp::Reverse(members[0].1 << (kind / 2)));
-        for (kind, members) in lists {
-            let common = (kind as u32 % 2 * GROUP_SET) | (kind as u32 / 2 * GROUP_QUADS);
-            let start = self.groups.len();
-            self.groups.resize(start + GROUP_WORDS, NOTHING);
-            self.groups[start] = common | members[0].1 << 8;
-            for (place, &(chunk, _)) in self.groups[start + 1..].iter_mut().zip(members) {
-                *place = chunk;
+            for members in chunks.chunks(if quads { 8 } else { 2 }) {
+                let start = self.groups.len();
+                self.groups.resize(start + GROUP_WORDS, NOTHING);
+                self.groups[start] = common | members[0].1 << 8;
+                for (place, &(chunk, _)) in self.groups[start + 1..].iter_mut().zip(members) {
+                    *place = chunk;
+                }
             }
+            chunks.clear();
         }
-        self.waiting.iter_mut().for_each(Vec::clear);
     }
 }
