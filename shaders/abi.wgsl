@@ -119,7 +119,7 @@ struct Plane {
     // Cross-plane factors of the nearest plane before and the one before that, a signed byte a band.
     near: u32,
     far: u32,
-    // The coefficient set of a linear predictor, or `NOTHING`.
+    // The coefficients of a predictor without classes, or `NOTHING`: set, and 4 more for the compact one.
     linear_set: u32,
     // Whether residuals of other planes are reduced to signed 16 bits.
     wraps: u32,

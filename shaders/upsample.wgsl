@@ -113,7 +113,7 @@ fn dequantise(step: u32, symbols: vec2<i32>) -> vec2<i32> {
 }
 
 fn residuals_of(plane: Plane, step: u32, sums: vec2<i32>, symbols: vec2<i32>) -> vec2<i32> {
-    if step != 16u {
+    if !EXACT && step != 16u {
         return dequantise(step, symbols);
     }
     let flips = ((sums + vec2<i32>(1024)) & vec2<i32>(1024)) == vec2<i32>(0);
@@ -124,7 +124,7 @@ fn residuals_of(plane: Plane, step: u32, sums: vec2<i32>, symbols: vec2<i32>) ->
 fn values_of(plane: Plane, band: u32, sums: vec2<i32>, residuals: vec2<i32>, near: Cell, far: Cell) -> vec2<i32> {
     let s = shift_of(plane);
     let alone = (((sums + vec2<i32>(1024)) >> vec2<u32>(11u)) << vec2<u32>(s)) + residuals;
-    if !CROSSED {
+    if EXACT {
         return alone;
     }
     let both = (seen_by(plane, near) >> vec2<u32>(s)) * extractBits(bitcast<i32>(plane.near), 8u * band, 8u)

@@ -1,4 +1,4 @@
-// Coefficients of linear predictors as literals, for planes of at most 14 bits. Part of upsample.wgsl.
+// Coefficients of predictors without classes as literals, for planes of at most 14 bits. Part of upsample.wgsl.
 
 fn shift_of(plane: Plane) -> u32 {
     return 0u;
@@ -14,6 +14,10 @@ fn means(plane: Plane, place: Place, symbols: Cells, near: Cells, far: Cells) ->
         case 1u: { return means_pass(plane, LINEAR_1_0, place, symbols, near, far); }
         case 2u: { return means_pass(plane, LINEAR_2_0, place, symbols, near, far); }
         case 3u: { return means_pass(plane, LINEAR_3_0, place, symbols, near, far); }
+        case 4u: { return means_pass(plane, LINEAR_4_0, place, symbols, near, far); }
+        case 5u: { return means_pass(plane, LINEAR_5_0, place, symbols, near, far); }
+        case 6u: { return means_pass(plane, LINEAR_6_0, place, symbols, near, far); }
+        case 7u: { return means_pass(plane, LINEAR_7_0, place, symbols, near, far); }
         default: { return means_pass(plane, Taps(), place, symbols, near, far); }
     }
 }
@@ -24,6 +28,10 @@ fn quads(plane: Plane, place: Place, symbols: Cells, near: Cells, far: Cells, re
         case 1u: { return quads_pass(plane, LINEAR_1_1, LINEAR_1_2, place, symbols, near, far, residuals); }
         case 2u: { return quads_pass(plane, LINEAR_2_1, LINEAR_2_2, place, symbols, near, far, residuals); }
         case 3u: { return quads_pass(plane, LINEAR_3_1, LINEAR_3_2, place, symbols, near, far, residuals); }
+        case 4u: { return quads_pass(plane, LINEAR_4_1, LINEAR_4_2, place, symbols, near, far, residuals); }
+        case 5u: { return quads_pass(plane, LINEAR_5_1, LINEAR_5_2, place, symbols, near, far, residuals); }
+        case 6u: { return quads_pass(plane, LINEAR_6_1, LINEAR_6_2, place, symbols, near, far, residuals); }
+        case 7u: { return quads_pass(plane, LINEAR_7_1, LINEAR_7_2, place, symbols, near, far, residuals); }
         default: { return quads_pass(plane, Taps(), Taps(), place, symbols, near, far, residuals); }
     }
 }

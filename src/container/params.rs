@@ -52,6 +52,7 @@ impl LevelParams {
             0 => Predictor::None,
             1 => Predictor::Linear,
             2 => Predictor::Classed,
+            3 => Predictor::Compact,
             other => return unsupported("predictor", other),
         };
         let sets = r.u8()?;
@@ -103,6 +104,7 @@ impl LevelParams {
             Predictor::None => 0,
             Predictor::Linear => 1,
             Predictor::Classed => 2,
+            Predictor::Compact => 3,
         };
         let sets = (self.coefficient_set | self.model.set << 4) as u8;
         out.extend([TRANSFORM_TWO_STEP, predictor, CODER_RANS_TILES, sets]);

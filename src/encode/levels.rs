@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::choose::{self, Level as Original, Sampled};
-use super::options::{EncodeOptions, Profile};
+use super::options::EncodeOptions;
 use super::pyramid::Pyramid;
 use super::tiles::{PlaneCoder, encode_level};
 use crate::container::write::{GroupChunks, Parts};
@@ -83,11 +83,11 @@ impl Coder<'_> {
             };
             let samples = &self.pyramid.planes[plane][usize::from(level)];
             let original = Original { samples, lower: &lower[plane] };
-            let candidates = self.options.profile.predictors(level);
+            let candidates = self.options.profile.predictors(level, self.step.is_none());
             let (predictor, residuals) = choose::predictor(&original, candidates, &parameters);
             parameters.predictor = predictor;
             let before: Vec<&Sampled> = sampled[sampled.len() - place..].iter().rev().collect();
-            if place > 0 && self.options.profile != Profile::Fast {
+            if place > 0 && self.options.profile.crosses(self.step.is_none()) {
                 parameters.cross = residuals.cross_factors(&before, &parameters.quantiser);
             }
             sampled.push(residuals.quantised(&parameters.quantiser));

@@ -62,20 +62,20 @@ pub fn sources(variant: Variant) -> Vec<Source> {
     let exchange = if variant.subgroups { SUBGROUP } else { PORTABLE };
     let source = |name, wgsl, read_only| Source { name, wgsl, read_only };
     let upsample = |wgsl: &str, kind: Kind| {
-        let crossed = format!("const CROSSED: bool = {};\n", kind != Kind::Linear);
+        let exact = format!("const EXACT: bool = {};\n", kind == Kind::Exact);
         match kind {
-            Kind::Any => format!("{wgsl}{UPSAMPLE_ANY}{crossed}"),
-            _ => format!("{wgsl}{UPSAMPLE_LINEAR}{}{crossed}", linear_constants()),
+            Kind::Any => format!("{wgsl}{UPSAMPLE_ANY}{exact}"),
+            _ => format!("{wgsl}{UPSAMPLE_LINEAR}{}{exact}", linear_constants()),
         }
     };
     vec![
         source("entropy", format!("{enabled}{ENTROPY}{words}{exchange}{}", weights()), ENTROPY_BUFFERS),
         source("entropy_any", format!("{ENTROPY_ANY}{}", weights_start()), ENTROPY_BUFFERS),
+        source("upsample_samples_exact", upsample(UPSAMPLE_SAMPLES, Kind::Exact), SAMPLES_BUFFERS),
         source("upsample_samples_linear", upsample(UPSAMPLE_SAMPLES, Kind::Linear), SAMPLES_BUFFERS),
-        source("upsample_samples_crossed", upsample(UPSAMPLE_SAMPLES, Kind::Crossed), SAMPLES_BUFFERS),
         source("upsample_samples_any", upsample(UPSAMPLE_SAMPLES, Kind::Any), SAMPLES_BUFFERS),
+        source("upsample_pixels_exact", upsample(UPSAMPLE_PIXELS, Kind::Exact), PIXELS_BUFFERS),
         source("upsample_pixels_linear", upsample(UPSAMPLE_PIXELS, Kind::Linear), PIXELS_BUFFERS),
-        source("upsample_pixels_crossed", upsample(UPSAMPLE_PIXELS, Kind::Crossed), PIXELS_BUFFERS),
         source("upsample_pixels_any", upsample(UPSAMPLE_PIXELS, Kind::Any), PIXELS_BUFFERS),
         source("colour", COLOUR.into(), COLOUR_BUFFERS),
     ]

@@ -3,18 +3,19 @@
 use super::cpu::Parameters;
 use super::{CLASSES, Coefficients, NEIGHBOURS, Predictor, SETS};
 use crate::entropy::{BANDS, TileModel, TileShape};
+use crate::residual::Quantiser;
 use crate::gpu::abi::{self, NOTHING, WINDOW_VECTORS};
 
-/// Vectors of all linear predictors, which stand before the classed ones.
-const LINEAR_VECTORS: usize = SETS * BANDS * WINDOW_VECTORS;
+/// Predictors without classes, whose coefficients stand before those of the classed one.
+const UNCLASSED: [Predictor; 2] = [Predictor::Linear, Predictor::Compact];
 
 /// Kernels of the upsample stage, the fastest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// Linear predictors or none, planes of at most 14 bits.
+    /// Predictors without classes, lossless, planes of at most 14 bits, none predicted from another.
+    Exact,
+    /// The same with quantisers, and planes predicted from planes before.
     Linear,
-    /// The same, with planes predicted from planes before.
-    Crossed,
     /// Everything.
     Any,
 }
@@ -25,34 +26,39 @@ impl Kind {
         match parameters.predictor {
             Predictor::Classed => Kind::Any,
             _ if !parameters.scale.wraps || model.wide => Kind::Any,
-            _ if parameters.cross.count > 0 => Kind::Crossed,
-            _ => Kind::Linear,
+            _ if parameters.cross.count > 0 || parameters.quantiser != Quantiser::LOSSLESS => Kind::Linear,
+            _ => Kind::Exact,
         }
     }
 }
 
-/// The linear predictors as WGSL constants `LINEAR_set_band`, for kernels that have them as literals.
+/// Every predictor without classes, set and band.
+fn unclassed() -> impl Iterator<Item = (Predictor, usize, usize)> {
+    let sets = UNCLASSED.into_iter().flat_map(|predictor| (0..SETS).map(move |set| (predictor, set)));
+    sets.flat_map(|(predictor, set)| (0..BANDS).map(move |band| (predictor, set, band)))
+}
+
+/// The predictors without classes as WGSL constants `LINEAR_set_band`, for kernels that have them as literals.
 pub fn linear_constants() -> String {
     use std::fmt::Write;
     let mut out = String::new();
-    for (set, band) in (0..SETS).flat_map(|set| (0..BANDS).map(move |band| (set, band))) {
-        let vectors = window_vectors(Predictor::Linear.coefficients(set, band, 0));
+    for (i, (predictor, set, band)) in unclassed().enumerate() {
+        let vectors = window_vectors(predictor.coefficients(set, band, 0));
         let vector = |v: &[i32]| format!("vec4<i32>({}, {}, {}, {})", v[0], v[1], v[2], v[3]);
         let all: Vec<String> = vectors.chunks_exact(4).map(vector).collect();
-        let _ = writeln!(out, "const LINEAR_{set}_{band} = Taps({});", all.join(", "));
+        let _ = writeln!(out, "const LINEAR_{}_{band} = Taps({});", i / BANDS, all.join(", "));
     }
     out
 }
 
-/// Coefficients as the kernel reads them, seven vectors of four a window: linear predictors by set and band, then
-/// classed ones by set, band and class.
+/// Coefficients as the kernel reads them, seven vectors of four a window: predictors without classes by set and band,
+/// then the classed one by set, band and class.
 pub fn coefficient_vectors() -> Vec<i32> {
     let mut out = Vec::new();
-    let places = || (0..SETS).flat_map(|set| (0..BANDS).map(move |band| (set, band)));
-    for (set, band) in places() {
-        out.extend(window_vectors(Predictor::Linear.coefficients(set, band, 0)));
+    for (predictor, set, band) in unclassed() {
+        out.extend(window_vectors(predictor.coefficients(set, band, 0)));
     }
-    for (set, band) in places() {
+    for (set, band) in (0..SETS).flat_map(|set| (0..BANDS).map(move |band| (set, band))) {
         for class in 0..CLASSES {
             out.extend(window_vectors(Predictor::Classed.coefficients(set, band, class)));
         }
@@ -80,20 +86,21 @@ fn window_vectors(coefficients: &Coefficients) -> [i32; 4 * WINDOW_VECTORS] {
 /// What the kernel needs of a level of a plane.
 pub fn plane_record(parameters: &Parameters) -> abi::Plane {
     let Parameters { predictor, set, scale, quantiser, cross } = parameters;
-    let (predictor, start, band_stride) = match predictor {
-        Predictor::None => (0, 0, 0),
-        Predictor::Linear => (1, set * BANDS * WINDOW_VECTORS, WINDOW_VECTORS),
-        Predictor::Classed => {
+    let unclassed = UNCLASSED.iter().position(|p| p == predictor).map(|i| i * SETS + set);
+    let (kind, start, band_stride) = match (unclassed, predictor) {
+        (Some(set), _) => (1, set * BANDS * WINDOW_VECTORS, WINDOW_VECTORS),
+        (None, Predictor::Classed) => {
             let band = CLASSES * WINDOW_VECTORS;
-            (2, LINEAR_VECTORS + set * BANDS * band, band)
+            (2, UNCLASSED.len() * SETS * BANDS * WINDOW_VECTORS + set * BANDS * band, band)
         }
+        _ => (0, 0, 0),
     };
     let factors = |i: usize| {
         let bytes = cross.factors.map(|factors| factors[i] as u8);
         u32::from_le_bytes([bytes[0], bytes[1], bytes[2], 0])
     };
     abi::Plane {
-        predictor,
+        predictor: kind,
         coefficients: start as u32,
         band_stride: band_stride as u32,
         sample_shift: scale.sample_shift,
@@ -103,7 +110,7 @@ pub fn plane_record(parameters: &Parameters) -> abi::Plane {
         step_h1: quantiser.steps[2],
         near: factors(0),
         far: factors(1),
-        linear_set: if predictor == 1 { *set as u32 } else { NOTHING },
+        linear_set: unclassed.map_or(NOTHING, |set| set as u32),
         wraps: scale.wraps.into(),
     }
 }

@@ -35,6 +35,8 @@ pub type Coefficients = [i16; NEIGHBOURS + 1];
 pub enum Predictor {
     /// Not at all: best for text and flat graphics.
     None,
+    /// One set of 3 × 3 coefficients: what decodes fastest.
+    Compact,
     /// One set of 5 × 5 coefficients.
     Linear,
     /// 5 × 5 coefficients by direction and activity of the window.
@@ -68,6 +70,7 @@ impl Predictor {
     pub fn coefficients(self, set: usize, band: usize, class: usize) -> &'static Coefficients {
         match self {
             Predictor::None => &[0; NEIGHBOURS + 1],
+            Predictor::Compact => &tables::COMPACT[set][band],
             Predictor::Linear => &tables::LINEAR[set][band],
             Predictor::Classed => &tables::CLASSED[set][band][class],
         }

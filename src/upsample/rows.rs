@@ -103,6 +103,7 @@ impl Taps {
     }
 }
 
+static COMPACT: LazyLock<Vec<Taps>> = LazyLock::new(|| Taps::all(Predictor::Compact, 1));
 static LINEAR: LazyLock<Vec<Taps>> = LazyLock::new(|| Taps::all(Predictor::Linear, 1));
 static CLASSED: LazyLock<Vec<Taps>> = LazyLock::new(|| Taps::all(Predictor::Classed, CLASSES));
 
@@ -130,6 +131,7 @@ pub fn row_sums(rule: &Rule, window: &Window, h0: Option<&[i32]>, sums: &mut [i3
     }
     let place = rule.set * BANDS + rule.band;
     match rule.predictor {
+        Predictor::Compact => compact_sums(&COMPACT[place], window, h0, sums),
         Predictor::Linear => linear_sums(&LINEAR[place], window, h0, sums),
         _ => classed_sums(&CLASSED[place * CLASSES..][..CLASSES], window, rule.scale, h0, sums),
     }
@@ -137,13 +139,27 @@ pub fn row_sums(rule: &Rule, window: &Window, h0: Option<&[i32]>, sums: &mut [i3
 
 vectorised! {
 fn linear_sums(taps: &Taps, window: &Window, h0: Option<&[i32]>, sums: &mut [i32]) {
+    sums_within::<2>(taps, window, h0, sums);
+}
+}
+
+vectorised! {
+fn compact_sums(taps: &Taps, window: &Window, h0: Option<&[i32]>, sums: &mut [i32]) {
+    sums_within::<1>(taps, window, h0, sums);
+}
+}
+
+/// Sums over the part of the windows that reaches so far from the centre.
+#[inline(always)]
+fn sums_within<const REACH: usize>(taps: &Taps, window: &Window, h0: Option<&[i32]>, sums: &mut [i32]) {
+    let reached = PAD - REACH..=PAD + REACH;
     for (block, out) in sums.chunks_mut(BLOCK).enumerate() {
         let mut acc = [0i32; BLOCK];
-        for (row, taps) in window.iter().zip(&taps.window) {
+        for (row, taps) in window[reached.clone()].iter().zip(&taps.window[reached.clone()]) {
             let row = &row[block * BLOCK..][..BLOCK + 2 * PAD];
-            for (k, &tap) in taps[..5].iter().enumerate() {
+            for k in reached.clone() {
                 for (acc, &v) in acc.iter_mut().zip(&row[k..k + BLOCK]) {
-                    *acc = acc.wrapping_add(v.wrapping_mul(tap));
+                    *acc = acc.wrapping_add(v.wrapping_mul(taps[k]));
                 }
             }
         }
@@ -152,7 +168,6 @@ fn linear_sums(taps: &Taps, window: &Window, h0: Option<&[i32]>, sums: &mut [i32
     for (sum, &h0) in sums.iter_mut().zip(h0.unwrap_or_default()) {
         *sum = sum.wrapping_add(taps.h0.wrapping_mul(h0));
     }
-}
 }
 
 vectorised! {

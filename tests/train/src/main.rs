@@ -35,7 +35,7 @@ use contexts::{Symbols, Weights, cells};
 use family::Distribution;
 use maps::{Histogram, Maps};
 use pictures::{Picture, for_each_tile};
-use predictors::{Slopes, Table, Weighting};
+use predictors::{Reach, Slopes, Table, Weighting};
 use tiles::Tile;
 
 /// Fits of the predictors to the bits that residuals cost.
@@ -68,11 +68,13 @@ fn run(folder: &Path, sources: &Path) -> Result<(), String> {
     replace(&entropy, "FREQUENCIES", &[], &frequencies)?;
     let upsample = sources.join("upsample/tables.rs");
     replace(&upsample, "CLASSED", &[BANDS, CLASSES], &trained.classed.coefficients)?;
-    replace(&upsample, "LINEAR", &[BANDS], &trained.linear.coefficients)
+    replace(&upsample, "LINEAR", &[BANDS], &trained.linear.coefficients)?;
+    replace(&upsample, "COMPACT", &[BANDS], &trained.compact.coefficients)
 }
 
 /// Everything that is trained.
 struct Trained {
+    compact: Table,
     linear: Table,
     classed: Table,
     weights: Weights,
@@ -81,8 +83,9 @@ struct Trained {
 
 fn train(pictures: &[Picture], family: &[Distribution]) -> Trained {
     eprintln!("{} pictures: predictors", pictures.len());
-    let mut linear = predictors::fit(pictures, 1, &Weighting::Activity);
-    let mut classed = predictors::fit(pictures, CLASSES, &Weighting::Activity);
+    let mut compact = predictors::fit(pictures, Reach::Inner, 1, &Weighting::Activity);
+    let mut linear = predictors::fit(pictures, Reach::Whole, 1, &Weighting::Activity);
+    let mut classed = predictors::fit(pictures, Reach::Whole, CLASSES, &Weighting::Activity);
     eprintln!("contexts");
     let weights = symbols(pictures, &linear, &classed).estimate();
     let maps = histogram(pictures, &linear, &classed, &weights).best(family);
@@ -90,12 +93,13 @@ fn train(pictures: &[Picture], family: &[Distribution]) -> Trained {
     for round in 1..=ROUNDS {
         eprintln!("predictors by bits, round {round} of {ROUNDS}");
         let slopes = Slopes::new(weights, &maps, family);
-        linear = predictors::fit(pictures, 1, &Weighting::Bits(&linear, &slopes));
-        classed = predictors::fit(pictures, CLASSES, &Weighting::Bits(&classed, &slopes));
+        compact = predictors::fit(pictures, Reach::Inner, 1, &Weighting::Bits(&compact, &slopes));
+        linear = predictors::fit(pictures, Reach::Whole, 1, &Weighting::Bits(&linear, &slopes));
+        classed = predictors::fit(pictures, Reach::Whole, CLASSES, &Weighting::Bits(&classed, &slopes));
     }
     eprintln!("contexts");
     (weights, maps) = improve(pictures, &linear, &classed, (&weights, &maps), family);
-    Trained { linear, classed, weights, maps }
+    Trained { compact, linear, classed, weights, maps }
 }
 
 /// Weights that take fewer bits with some maps, and the best maps for them.

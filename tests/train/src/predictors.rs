@@ -3,7 +3,7 @@
 use stepwell::Grid;
 use stepwell::entropy::BANDS;
 use stepwell::entropy::token::{ROWS, row_of_bucket};
-use stepwell::upsample::{COEFFICIENT_BITS, Coefficients, NEIGHBOURS, SETS};
+use stepwell::upsample::{COEFFICIENT_BITS, Coefficients, INNER, NEIGHBOURS, SETS};
 
 use crate::contexts::{Weights, cells};
 use crate::family::Distribution;
@@ -85,10 +85,19 @@ impl Slopes {
     }
 }
 
+/// What a predictor looks at.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Reach {
+    /// The inner 3 × 3 of the window.
+    Inner,
+    /// All 5 × 5.
+    Whole,
+}
+
 /// The best coefficients, for so many classes.
-pub fn fit(pictures: &[Picture], classes: usize, weighting: &Weighting) -> Table {
+pub fn fit(pictures: &[Picture], reach: Reach, classes: usize, weighting: &Weighting) -> Table {
     let mut normals = vec![Normal::default(); SETS * BANDS * classes];
-    let work = |tile: &Tile| (tile.coefficient_set(), tile_normals(tile, classes, weighting));
+    let work = |tile: &Tile| (tile.coefficient_set(), tile_normals(tile, reach, classes, weighting));
     for_each_tile(pictures, work, |_, (set, tile)| {
         let sums = normals[set * BANDS * classes..].iter_mut().zip(&tile);
         sums.for_each(|(sum, normal)| sum.merge(normal, 1.0));
@@ -107,13 +116,19 @@ fn quantised(x: [f64; FEATURES]) -> Coefficients {
     x.map(|x| (x * f64::from(1 << COEFFICIENT_BITS)).round().clamp(-MOST, MOST) as i16)
 }
 
-fn tile_normals(tile: &Tile, classes: usize, weighting: &Weighting) -> Vec<Normal> {
+fn tile_normals(tile: &Tile, reach: Reach, classes: usize, weighting: &Weighting) -> Vec<Normal> {
     let mut normals = vec![Normal::default(); BANDS * classes];
     let step = if tile.level == 0 { LEVEL_0_STEP } else { 1 };
     let set = tile.context_set();
     let mut add = |sample: &Sample, weight: f64| {
         let normal = &mut normals[sample.place.band * classes + sample.class.min(classes - 1)];
-        normal.add(&sample.features, sample.target, weight);
+        let mut features = sample.features;
+        if reach == Reach::Inner {
+            // What is always 0 gets no coefficient.
+            let outer = (0..NEIGHBOURS).filter(|i| !INNER.contains(i));
+            outer.for_each(|i| features[i] = 0);
+        }
+        normal.add(&features, sample.target, weight);
     };
     match weighting {
         Weighting::Activity => {

@@ -55,6 +55,7 @@ mod tests {
         let written = replace(file, "CLASSED", &[BANDS, CLASSES], &of(Predictor::Classed, CLASSES));
         assert_eq!(written.as_deref(), Ok(file));
         assert_eq!(replace(file, "LINEAR", &[BANDS], &of(Predictor::Linear, 1)).as_deref(), Ok(file));
+        assert_eq!(replace(file, "COMPACT", &[BANDS], &of(Predictor::Compact, 1)).as_deref(), Ok(file));
         assert!(replace(file, "QUADRATIC", &[BANDS], &of(Predictor::Linear, 1)).is_err());
     }
 }
