@@ -128,6 +128,7 @@ pub struct Kernels {
 }
 
 impl Kernels {
+    pub(crate) fn new(device: &wgpu::Device, shaders: Shaders, variant: Variant) -> Self {
         let sources = sources(variant);
         let mut kernels = sources.iter().map(|source| Kernel::new(device, source, shaders));
         let mut next = || kernels.next().unwrap_or_else(|| unreachable!("one kernel a source"));
