@@ -148,7 +148,8 @@ impl Tensors {
                 let end = u64::from(place.first) + place.size.area();
                 (end <= decoded_words).then_some(place)
             };
-            let added = self.tables.add(framing, target, checked);
+            let before = i.checked_sub(1).map(|i| framings[i]);
+            let added = self.tables.add(framing, before, target, checked);
             added.ok_or_else(|| Error::Request(format!("picture {i} was not decoded as it is framed")))?;
         }
         let elements = self.spec.elements() * framings.len() as u64;
@@ -256,20 +257,24 @@ impl Tables {
     fn add(
         &mut self,
         framing: &Framing,
+        before: Option<&Framing>,
         target: Target,
         place: impl Fn(usize) -> Option<Place>,
     ) -> Option<()> {
         if target == Target::Pixels && framing.target != Target::Pixels {
             return None;
         }
-        self.starts.clear();
-        for axes in &framing.axes {
-            let starts = [0, 1].map(|i: usize| {
-                let start = self.weights.len() as u32;
-                self.weights.extend(&axes[i].table);
-                start
-            });
-            self.starts.push(starts);
+        // Pictures of one size often follow each other: they share their tables.
+        if before.is_none_or(|before| before.axes != framing.axes) {
+            self.starts.clear();
+            for axes in &framing.axes {
+                let starts = [0, 1].map(|i: usize| {
+                    let start = self.weights.len() as u32;
+                    self.weights.extend(&axes[i].table);
+                    start
+                });
+                self.starts.push(starts);
+            }
         }
         let first_source = self.sources.len() as u32;
         let mut terms = 1;
