@@ -3,6 +3,7 @@
 use super::resample::Axis;
 use super::spec::{Channels, Fit, TensorSpec};
 use crate::container::Header;
+use crate::decode::plan::GroupPlan;
 use crate::decode::{Plan, Request};
 use crate::error::{Error, Limits, Result};
 use crate::geom::{Level, Rect, Size};
@@ -101,43 +102,17 @@ impl TensorSpec {
         let whole = Request { loq: 0, region: part, planes: Some(planes.clone()) };
         Plan::geometry(header, &whole, &Limits::NONE)?;
         let part = part.unwrap_or(header.window.size().rect());
-        let inner = match self.fit {
-            Fit::Letterbox { .. } => letterbox(part.size(), self.size),
-            Fit::Crop | Fit::Stretch => self.size.rect(),
-        };
-        let spans = match self.fit {
-            Fit::Crop => cropped(part, self.size),
-            Fit::Letterbox { .. } | Fit::Stretch => spans_of(part),
-        };
+        let (inner, spans) = self.seen(part);
         let loq = coarsest(header.levels, spans, inner.size());
-        let cell = |plane: usize| {
-            let (across, down) = header.planes[plane].subsampling;
-            [across, down].map(|factor| (u64::from(factor) << loq) as f64)
-        };
-        let most = |axis: usize| planes.iter().map(|&p| cell(p)[axis]).fold(0.0, f64::max);
+        let most =
+            |axis: usize| planes.iter().map(|&p| cell(&header.planes[p], loq)[axis]).fold(0.0, f64::max);
         let (x, width) = reach(spans[0], inner.width, most(0), (part.x, part.right()));
         let (y, height) = reach(spans[1], inner.height, most(1), (part.y, part.bottom()));
-        let request =
-            Request { loq, region: Some(Rect { x, y, width, height }), planes: Some(planes.clone()) };
+        let region = Some(Rect { x, y, width, height });
+        let request = Request { loq, region, planes: Some(planes.clone()) };
         let plan = Plan::geometry(header, &request, &Limits::NONE)?;
-        let mut axes = Vec::new();
-        for group in &plan.groups {
-            let [across, down] = cell(group.planes[0]);
-            let origin = (f64::from(header.window.x), f64::from(header.window.y));
-            let axis = |span: Span, origin: f64, cell: f64, (first, samples): (u32, u32), pixels| {
-                let start = (origin + span.start) / cell - f64::from(first);
-                Axis::new((start, span.length / cell), samples, pixels).ok_or_else(|| {
-                    Error::Request(format!(
-                        "{samples} samples a row or column are too many for {pixels} pixels"
-                    ))
-                })
-            };
-            let rect = group.rect;
-            axes.push([
-                axis(spans[0], origin.0, across, (rect.x, rect.width), inner.width)?,
-                axis(spans[1], origin.1, down, (rect.y, rect.height), inner.height)?,
-            ]);
-        }
+        let of_group = |group| axes_of(header, loq, group, spans, inner.size());
+        let axes = plan.groups.iter().map(of_group).collect::<Result<_>>()?;
         let framed = |&plane: &usize| {
             let axes = plan.groups.iter().position(|group| group.planes.contains(&plane)).unwrap_or(0);
             let size = plan.groups[axes].rect.size();
@@ -156,6 +131,15 @@ impl TensorSpec {
             #[cfg(feature = "gpu")]
             target,
         })
+    }
+
+    /// The pixels of the tensor that a part takes, and the columns and rows of the picture that they show.
+    fn seen(&self, part: Rect) -> (Rect, [Span; 2]) {
+        match self.fit {
+            Fit::Letterbox { .. } => (letterbox(part.size(), self.size), spans_of(part)),
+            Fit::Crop => (self.size.rect(), cropped(part, self.size)),
+            Fit::Stretch => (self.size.rect(), spans_of(part)),
+        }
     }
 }
 
@@ -254,6 +238,32 @@ fn cropped(part: Rect, size: Size) -> [Span; 2] {
         middle(&mut y, x.length * height / width);
     }
     [x, y]
+}
+
+/// Columns and rows of full-size pixels that a sample of a plane stands for.
+fn cell(info: &PlaneInfo, loq: Level) -> [f64; 2] {
+    [info.subsampling.0, info.subsampling.1].map(|factor| (u64::from(factor) << loq) as f64)
+}
+
+/// The tables of columns and rows for the planes of a group.
+fn axes_of(
+    header: &Header,
+    loq: Level,
+    group: &GroupPlan,
+    spans: [Span; 2],
+    inner: Size,
+) -> Result<[Axis; 2]> {
+    let [across, down] = cell(&header.planes[group.planes[0]], loq);
+    let axis = |span: Span, origin: u32, cell: f64, (first, samples): (u32, u32), pixels: u32| {
+        let start = (f64::from(origin) + span.start) / cell - f64::from(first);
+        let too_many = || format!("{samples} samples a row or column are too many for {pixels} pixels");
+        Axis::new((start, span.length / cell), samples, pixels).ok_or_else(|| Error::Request(too_many()))
+    };
+    let (window, rect) = (header.window, group.rect);
+    Ok([
+        axis(spans[0], window.x, across, (rect.x, rect.width), inner.width)?,
+        axis(spans[1], window.y, down, (rect.y, rect.height), inner.height)?,
+    ])
 }
 
 /// The coarsest level that has a sample for every pixel.
