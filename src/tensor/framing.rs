@@ -284,3 +284,28 @@ fn reach(span: Span, pixels: u32, cell: f64, (start, end): (u32, u32)) -> (u32, 
     let last = ((span.start + span.length + more).ceil() as u32).clamp(first + 1, end);
     (first, last - first)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of up to 16 bits every sample's fraction is as near as documented; of any depth the ends of the range are exact.
+    #[test]
+    fn fractions() {
+        for (depth, signed) in (1..=31).flat_map(|depth| [(depth, false), (depth, true)]) {
+            let info = PlaneInfo { signed, ..PlaneInfo::new(PlaneKind::Other, depth) };
+            let (low, high) = info.range();
+            let fractions = Fractions::new(&info);
+            assert_eq!((fractions.of(low), fractions.of(high)), (0, 65_535));
+            assert_eq!((fractions.of(i32::MIN), fractions.of(i32::MAX)), (0, 65_535));
+            if depth <= 16 {
+                let most = i64::from(high - low);
+                for steps in 0..=most {
+                    let found = i64::from(fractions.of(low + steps as i32));
+                    let error = (65_535 * steps - found * most).abs();
+                    assert!(100 * error <= 51 * most, "{steps} of {depth} bits: {found}");
+                }
+            }
+        }
+    }
+}

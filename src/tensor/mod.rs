@@ -32,16 +32,17 @@
 //!
 //! # What is computed
 //!
-//! 1. Each sample becomes a fraction of its plane's range in 16 bits, `round(65535 · (v - low) / (high - low))`; planes of
-//!    more than 16 bits lose their low bits. Of 8 bits this is `257 · v`.
+//! 1. Each sample becomes a fraction of its plane's range in 16 bits, `65535 · (v - low) / (high - low)`, rounded to the
+//!    nearest or, where two are within 0.51, to one of them; `257 · v` of 8 bits, `v` of 16. Planes of more bits lose the
+//!    lowest first.
 //! 2. The span of the picture that is seen (all of it, or what [`Fit::Crop`] leaves) is resampled to the pixels that it
 //!    takes in the tensor, first along rows, then along columns, by a triangle filter: sample `i` of LoQ `n` has its
 //!    centre at `(i + ½) · 2^n`, pixel `x` of the tensor at `start + (x + ½) · scale`, and the weight of a sample falls
 //!    linearly from its pixel's centre to zero at the distance of `scale`, or of one sample where that is more. Samples
 //!    outside the picture, or the part of it that was asked for, have none; those outside a crop do. It is what Pillow's
 //!    `resize(size, BILINEAR, box)` and torchvision's antialiased bilinear `resize` compute.
-//!    Weights are whole numbers of the sum 65536, and each of both passes rounds to 16 bits: the result differs from
-//!    exact arithmetic by a few 65536ths.
+//!    Weights are whole numbers of the sum 65536, and each of both passes rounds to 16 bits: where a pixel takes few
+//!    samples, the result differs from exact arithmetic by a few 65536ths.
 //! 3. Gray of three colours is `(19595 R + 38470 G + 7471 B + 32768) >> 16`.
 //! 4. The fraction `r` becomes `y = (r / 65535 - mean) / std`, in 64-bit floating point. [`Element::F32`] and
 //!    [`Element::F16`] hold `y`, rounded to the nearest, ties to even; [`Element::U8`] holds `255 · y`, rounded and
