@@ -145,5 +145,62 @@ const GROUP_WORDS: u32 = 9u;
 const GROUP_SET: u32 = 1u;
 const GROUP_QUADS: u32 = 2u;
 
+// What a batch of pictures becomes.
+struct Tensor {
+    width: u32,
+    height: u32,
+    channels: u32,
+    // Whether the channels of a pixel stand next to each other.
+    interleaved: u32,
+    // Bits of an element: 8, 16 or 32.
+    element_bits: u32,
+    // Elements of all pictures, the words that they take, and the first of these in the output.
+    elements: u32,
+    words: u32,
+    first: u32,
+}
+
+// A picture of a batch, as a tensor.
+struct TensorPicture {
+    // The part of the tensor that it takes.
+    x: u32,
+    y: u32,
+    width: u32,
+    height: u32,
+    // Index of its first source. Each channel has `terms` of them, one after the other.
+    sources: u32,
+    terms: u32,
+    pad0: u32,
+    pad1: u32,
+}
+
+// A plane that a channel of a picture is made of.
+struct TensorSource {
+    // In `decoded`: the first word, words a row.
+    first: u32,
+    stride: u32,
+    // In `weights`: by column, and by row, the first sample and then as many weights as there are taps.
+    columns: u32,
+    column_taps: u32,
+    rows: u32,
+    row_taps: u32,
+    // A sample is `word >> shift & mask`.
+    shift: u32,
+    mask: u32,
+    // Smallest and largest sample; bits to drop; what the rest is multiplied by, in units of 2^-15, to be of 16 bits.
+    low: i32,
+    high: i32,
+    dropped: u32,
+    factor: u32,
+    // What it adds to the channel, of `TENSOR_ONE`.
+    weight: u32,
+    pad0: u32,
+    pad1: u32,
+    pad2: u32,
+}
+// By channel, `elements` has what each fraction of 16 bits becomes, and last what a letterbox is filled with.
+const TENSOR_ELEMENTS: u32 = 65537u;
+const TENSOR_ONE: u32 = 65536u;
+
 // The part of a list that a dispatch works through.
 struct Range { first: u32, count: u32, pad0: u32, pad1: u32 }

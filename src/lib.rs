@@ -39,6 +39,7 @@
 //! | [`residual`] | symbols → residuals | `residual/mod.rs` | the same | part of upsample | | `residual/encode.rs` |
 //! | [`upsample`] | level k + 1 and residuals → level k | `upsample/cpu.rs` | `upsample/fast.rs` | `upsample/gpu.rs` | `shaders/upsample*.wgsl` | `upsample/encode.rs` |
 //! | [`colour`] | coded planes → samples | `colour/cpu.rs` | the same | `colour/gpu.rs` | `shaders/colour.wgsl` | `colour/mod.rs` |
+//! | [`tensor`] | samples → what a model takes | `tensor/cpu.rs` | | `tensor/gpu.rs` | `shaders/tensor.wgsl` | |
 //!
 //! The chains are `decode/cpu.rs`, `decode/fast.rs` and [`decode::gpu`]. All compute the same integers; tests compare
 //! them with `==`. The format is
@@ -73,6 +74,8 @@ pub mod gpu;
 pub mod control;
 pub mod decode;
 pub mod encode;
+// What follows them.
+pub mod tensor;
 
 mod simd;
 

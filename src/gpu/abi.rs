@@ -24,6 +24,10 @@ pub const OUTPUT_YCOCG: u32 = 1;
 pub const OUTPUT_ALPHA: u32 = 2;
 /// There is one plane: gray.
 pub const OUTPUT_GRAY: u32 = 4;
+/// Elements that a channel's fractions can become, and what it is filled with.
+pub const TENSOR_ELEMENTS: u32 = 65_537;
+/// The sum of the weights of a pixel, and of those of a channel's planes.
+pub const TENSOR_ONE: u32 = 65_536;
 
 macro_rules! record {
     ($(#[$doc:meta])* $name:ident { $($field:ident: $type:ty),* $(,)? }) => {
@@ -75,6 +79,27 @@ record! {
 record! {
     /// A plane that comes out.
     Kept { plane: u32, low: i32, high: i32, pad: u32 }
+}
+record! {
+    /// What a batch of pictures becomes.
+    Tensor {
+        width: u32, height: u32, channels: u32, interleaved: u32,
+        element_bits: u32, elements: u32, words: u32, first: u32,
+    }
+}
+record! {
+    /// A picture of a batch, as a tensor.
+    TensorPicture {
+        x: u32, y: u32, width: u32, height: u32, sources: u32, terms: u32, pad0: u32, pad1: u32,
+    }
+}
+record! {
+    /// A plane that a channel of a picture is made of.
+    TensorSource {
+        first: u32, stride: u32, columns: u32, column_taps: u32, rows: u32, row_taps: u32,
+        shift: u32, mask: u32, low: i32, high: i32, dropped: u32, factor: u32,
+        weight: u32, pad0: u32, pad1: u32, pad2: u32,
+    }
 }
 record! {
     /// The part of a list that a dispatch works through.

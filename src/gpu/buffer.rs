@@ -1,5 +1,7 @@
 //! Buffers that are kept from batch to batch and grow where one needs more.
 
+use bytemuck::Pod;
+
 use super::{Gpu, GpuFault};
 use crate::error::Result;
 
@@ -53,6 +55,17 @@ impl Pooled {
             }));
         }
         self.buffer.as_ref().ok_or_else(|| GpuFault::OutOfMemory(self.label.into()).into())
+    }
+
+    /// Brings items to the buffer, which grows where it has to.
+    ///
+    /// # Errors
+    /// As [`Self::reserve`].
+    pub fn write<T: Pod>(&mut self, gpu: &Gpu, items: &[T]) -> Result<&wgpu::Buffer> {
+        let bytes: &[u8] = bytemuck::cast_slice(items);
+        let buffer = self.reserve(gpu, bytes.len() as u64)?;
+        gpu.queue.write_buffer(buffer, 0, bytes);
+        Ok(buffer)
     }
 
     /// The buffer, if it has memory.

@@ -23,8 +23,9 @@ const UPSAMPLE_PIXELS: &str = shader!("abi", "upsample", "upsample_pixels");
 const UPSAMPLE_LINEAR: &str = shader!("upsample_linear");
 const UPSAMPLE_ANY: &str = shader!("upsample_any");
 const COLOUR: &str = shader!("abi", "colour");
+const TENSOR: &str = shader!("abi", "tensor");
 
-/// The binding of the part of a list that a dispatch works through.
+/// The binding of the part of a list that a dispatch works through, or of what else it alone needs to know.
 pub const RANGE_BINDING: u32 = 8;
 /// Dynamic offsets into the buffer of such parts are multiples of this: WebGPU's default.
 pub const RANGE_STRIDE: u64 = 256;
@@ -58,6 +59,7 @@ pub fn sources(variant: Variant) -> Vec<Source> {
     const SAMPLES_BUFFERS: &[bool] = &[READ, READ, READ, READ, READ, READ, WRITE];
     const PIXELS_BUFFERS: &[bool] = &[READ, READ, READ, READ, READ, READ, WRITE, WRITE];
     const COLOUR_BUFFERS: &[bool] = &[READ, READ, READ, WRITE];
+    const TENSOR_BUFFERS: &[bool] = &[READ, READ, READ, READ, READ, WRITE];
     let (enabled, words) = if variant.halves { ("enable wgpu_int16;\n", HALVES) } else { ("", WORDS) };
     let exchange = if variant.subgroups { SUBGROUP } else { PORTABLE };
     let source = |name, wgsl, read_only| Source { name, wgsl, read_only };
@@ -78,6 +80,7 @@ pub fn sources(variant: Variant) -> Vec<Source> {
         source("upsample_pixels_linear", upsample(UPSAMPLE_PIXELS, Kind::Linear), PIXELS_BUFFERS),
         source("upsample_pixels_any", upsample(UPSAMPLE_PIXELS, Kind::Any), PIXELS_BUFFERS),
         source("colour", COLOUR.into(), COLOUR_BUFFERS),
+        source("tensor", TENSOR.into(), TENSOR_BUFFERS),
     ]
 }
 
@@ -124,6 +127,7 @@ pub struct Kernels {
     /// `[to pixels][kind]`
     pub(crate) upsample: [[Kernel; 3]; 2],
     pub(crate) colour: Kernel,
+    pub(crate) tensor: Kernel,
     pub(crate) variant: Variant,
 }
 
@@ -137,6 +141,7 @@ impl Kernels {
             entropy_any: next(),
             upsample: [[next(), next(), next()], [next(), next(), next()]],
             colour: next(),
+            tensor: next(),
             variant,
         }
     }

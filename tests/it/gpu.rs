@@ -15,7 +15,7 @@ use stepwell::{Decoder, EncodeOptions, Encoder, Image, Limits, Profile, Request,
 type File = Decoder<MemorySource>;
 
 /// The GPU, opened once for each way of compiling kernels.
-fn gpu(shaders: Shaders) -> Option<Arc<Gpu>> {
+pub fn gpu(shaders: Shaders) -> Option<Arc<Gpu>> {
     static GPUS: [OnceLock<Option<Arc<Gpu>>>; 2] = [OnceLock::new(), OnceLock::new()];
     let open = || match Gpu::open(&GpuOptions { shaders, ..GpuOptions::default() }) {
         Ok(gpu) => Some(Arc::new(gpu)),

@@ -40,3 +40,8 @@ mod sources;
 mod spec;
 /// What fuzzers call.
 mod targets;
+/// Tensors for models.
+mod tensor;
+/// The same bits on the GPU.
+#[cfg(feature = "gpu")]
+mod tensor_gpu;
