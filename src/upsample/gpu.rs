@@ -3,7 +3,7 @@
 use super::cpu::Parameters;
 use super::{CLASSES, Coefficients, NEIGHBOURS, Predictor, SETS};
 use crate::entropy::{BANDS, TileShape};
-use crate::gpu::abi::{self, NOTHING, WINDOW_VECTORS};
+use crate::gpu::abi::{self, NOTHING, PREDICTOR_CLASSED, PREDICTOR_LINEAR, PREDICTOR_NONE, WINDOW_VECTORS};
 
 /// Vectors of all linear predictors, which stand before the classed ones.
 const LINEAR_VECTORS: usize = SETS * BANDS * WINDOW_VECTORS;
@@ -81,11 +81,11 @@ fn window_vectors(coefficients: &Coefficients) -> [i32; 4 * WINDOW_VECTORS] {
 pub fn plane_record(parameters: &Parameters) -> abi::Plane {
     let Parameters { predictor, set, scale, quantiser, cross } = parameters;
     let (predictor, start, band_stride) = match predictor {
-        Predictor::None => (0, 0, 0),
-        Predictor::Linear => (1, set * BANDS * WINDOW_VECTORS, WINDOW_VECTORS),
+        Predictor::None => (PREDICTOR_NONE, 0, 0),
+        Predictor::Linear => (PREDICTOR_LINEAR, set * BANDS * WINDOW_VECTORS, WINDOW_VECTORS),
         Predictor::Classed => {
             let band = CLASSES * WINDOW_VECTORS;
-            (2, LINEAR_VECTORS + set * BANDS * band, band)
+            (PREDICTOR_CLASSED, LINEAR_VECTORS + set * BANDS * band, band)
         }
     };
     let factors = |i: usize| {
@@ -103,7 +103,7 @@ pub fn plane_record(parameters: &Parameters) -> abi::Plane {
         step_h1: quantiser.steps[2],
         near: factors(0),
         far: factors(1),
-        linear_set: if predictor == 1 { *set as u32 } else { NOTHING },
+        linear_set: if predictor == PREDICTOR_LINEAR { *set as u32 } else { NOTHING },
         wraps: scale.wraps.into(),
     }
 }
