@@ -5,6 +5,7 @@ use super::lanes::TileShape;
 use super::model::TileModel;
 use super::tables::FREQUENCIES;
 use super::token::TOKENS;
+use super::{BANDS, Symbols};
 use crate::gpu::abi::{self, CHUNK_WIDE, GROUP_QUADS, GROUP_SET, GROUP_WORDS, MODEL_ROWS, NOTHING};
 
 /// What the kernels need of a model.
@@ -62,6 +63,36 @@ impl Path {
     pub fn symbol_words(self, shape: &TileShape) -> u32 {
         let columns = if self == Path::Any { shape.columns } else { shape.columns.div_ceil(2) };
         (3 * shape.rows * columns) as u32
+    }
+
+    /// A tile's symbols as kernels store them: by row of quads and band; two to a word, the even column in its low half,
+    /// but for [`Path::Any`].
+    pub fn words_from_symbols(self, symbols: &Symbols, shape: &TileShape) -> Vec<u32> {
+        let mut out = Vec::with_capacity(self.symbol_words(shape) as usize);
+        for (row, band) in (0..shape.rows).flat_map(|row| (0..BANDS).map(move |band| (row, band))) {
+            let values = symbols.row(band, row);
+            let two = |pair: &[i32]| pair[0] as u32 & 0xffff | (pair.get(1).map_or(0, |&v| v as u32) << 16);
+            match self {
+                Path::Any => out.extend(values.iter().map(|&v| v as u32)),
+                _ => out.extend(values.chunks(2).map(two)),
+            }
+        }
+        out
+    }
+
+    /// The inverse of [`Self::words_from_symbols`].
+    pub fn symbols_from_words(self, words: &[u32], shape: &TileShape) -> Symbols {
+        let mut symbols = Symbols::new(shape);
+        let stride = words.len() / (BANDS * shape.rows);
+        for (i, words) in words.chunks_exact(stride).enumerate() {
+            let out = symbols.row_mut(i % BANDS, i / BANDS);
+            let half = |column: usize| (words[column / 2] >> (16 * (column % 2))) as i16;
+            match self {
+                Path::Any => out.iter_mut().zip(words).for_each(|(out, &word)| *out = word as i32),
+                _ => out.iter_mut().enumerate().for_each(|(column, out)| *out = half(column).into()),
+            }
+        }
+        symbols
     }
 }
 

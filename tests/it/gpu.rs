@@ -12,10 +12,10 @@ use stepwell::gpu::{Gpu, GpuOptions, Shaders};
 use stepwell::stream::MemorySource;
 use stepwell::{Decoder, EncodeOptions, Encoder, Image, Limits, Profile, Request, Size, Target};
 
-type File = Decoder<MemorySource>;
+pub type File = Decoder<MemorySource>;
 
 /// The GPU, opened once for each way of compiling kernels.
-fn gpu(shaders: Shaders) -> Option<Arc<Gpu>> {
+pub fn gpu(shaders: Shaders) -> Option<Arc<Gpu>> {
     static GPUS: [OnceLock<Option<Arc<Gpu>>>; 2] = [OnceLock::new(), OnceLock::new()];
     let open = || match Gpu::open(&GpuOptions { shaders, ..GpuOptions::default() }) {
         Ok(gpu) => Some(Arc::new(gpu)),
@@ -28,15 +28,15 @@ fn gpu(shaders: Shaders) -> Option<Arc<Gpu>> {
     GPUS[usize::from(shaders == Shaders::Checked)].get_or_init(open).clone()
 }
 
-fn open(file: Vec<u8>) -> File {
+pub fn open(file: Vec<u8>) -> File {
     Decoder::open(MemorySource::new(file), Limits::default()).unwrap()
 }
 
-fn encode(image: &Image, options: EncodeOptions) -> File {
+pub fn encode(image: &Image, options: EncodeOptions) -> File {
     open(Encoder::new(options).encode(image).unwrap())
 }
 
-fn options(target: Target) -> EncodeOptions {
+pub fn options(target: Target) -> EncodeOptions {
     EncodeOptions { target, ..EncodeOptions::lossless() }
 }
 
@@ -209,7 +209,7 @@ fn many_batches() {
 }
 
 /// A file in which some bytes of tiles are other ones, behind checksums that fit.
-fn broken(random: &mut Random, file: &[u8]) -> Option<File> {
+pub fn broken(random: &mut Random, file: &[u8]) -> Option<File> {
     let mut broken = file.to_vec();
     let header = repair::read_head(file)?;
     let start = header.root_start() + header.root_bytes();

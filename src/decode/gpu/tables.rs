@@ -30,14 +30,17 @@ pub struct Output {
 }
 
 /// Samples of a level of a group in the buffer of samples.
-#[derive(Clone, Copy)]
-struct Level {
-    first: u64,
-    rect: Rect,
+#[derive(Clone, Copy, Debug)]
+pub struct Level {
+    /// Index of the first plane's first.
+    pub first: u64,
+    /// Which samples.
+    pub rect: Rect,
 }
 
 impl Level {
-    fn plane(&self) -> u64 {
+    /// Samples of a plane; the planes follow one another.
+    pub fn plane(&self) -> u64 {
         self.rect.size().area()
     }
 
@@ -61,6 +64,11 @@ pub struct Tables {
     pub kept: Vec<abi::Kept>,
     /// Samples of the roots, which stand at the start of `samples`.
     pub roots: Vec<i32>,
+    /// Where levels lie in `samples`, in the order of packets, groups and from the root down; but not those that come out
+    /// as pixels.
+    pub levels: Vec<Level>,
+    /// Words that stay free at the start of `narrow`, `wide` and `samples`, for probes to guard.
+    pub front: u64,
     /// Where each packet's payload starts, in bytes.
     pub payload: Vec<u64>,
     pub outputs: Vec<Output>,
@@ -86,9 +94,10 @@ impl Tables {
         self.conversions.clear();
         self.kept.clear();
         self.roots.clear();
+        self.levels.clear();
         self.payload.clear();
         self.outputs.clear();
-        (self.payload_bytes, self.narrow_words, self.wide_words) = (0, 0, 0);
+        (self.payload_bytes, self.narrow_words, self.wide_words) = (0, self.front, self.front);
         (self.samples, self.output_words, self.images) = (0, 0, 0);
     }
 
@@ -97,13 +106,14 @@ impl Tables {
     pub fn fill(&mut self, packets: &[&Packet], target: Target, first: usize, output_start: u64) {
         self.clear();
         (self.first, self.output_words) = (first as u32, output_start);
+        self.roots.resize(self.front as usize, 0);
         for packet in packets {
             for plane in packet.roots.iter().flatten() {
                 self.roots.extend(plane.grid.data());
             }
         }
         self.samples = self.roots.len() as u64;
-        let mut root = 0;
+        let mut root = self.front;
         for packet in packets {
             self.payload.push(self.payload_bytes);
             self.outputs.push(Output { parts: vec![(0, Size::new(0, 0)); packet.plan.planes.len()] });
@@ -137,6 +147,7 @@ impl Tables {
             let here = Level { first: self.samples, rect: level.samples() };
             if word.is_none() {
                 self.samples += here.plane() * group.planes.len() as u64;
+                self.levels.push(here);
             }
             self.level(packet, group, level, step, (lower, here), word, ordinal);
             lower = here;
