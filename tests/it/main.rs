@@ -13,6 +13,9 @@ mod golden;
 /// The same integers on the GPU.
 #[cfg(feature = "gpu")]
 mod gpu;
+/// Broken and hostile files on the GPU.
+#[cfg(feature = "gpu")]
+mod gpu_broken;
 /// Pictures larger than a GPU's buffers.
 #[cfg(feature = "gpu")]
 mod gpu_slices;
