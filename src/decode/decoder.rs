@@ -138,6 +138,12 @@ impl<S: Source> Decoder<S> {
         self.index.lock().unwrap_or_else(PoisonError::into_inner).limits()
     }
 
+    /// How progress is reported and work cancelled.
+    #[cfg(feature = "gpu")]
+    pub(super) fn control(&self) -> &Control {
+        &self.control
+    }
+
     /// Where the bytes come from.
     pub fn source(&self) -> &S {
         &self.source
@@ -203,7 +209,8 @@ impl<S: Source> Decoder<S> {
         Ok(planes.into_iter().flatten().collect())
     }
 
-    fn check_type<T: Sample>(&self, plan: &Plan) -> Result<()> {
+    /// An error where samples do not fit the type.
+    pub(super) fn check_type<T: Sample>(&self, plan: &Plan) -> Result<()> {
         for &p in &plan.planes {
             let (low, high) = self.header.planes[p].range();
             if !T::holds(low, high) {
@@ -223,10 +230,7 @@ impl<S: Source> Decoder<S> {
     pub fn decode_interleaved<T: Sample>(&self, request: &Request, out: &mut Vec<T>) -> Result<Size> {
         let plan = self.plan(request)?;
         self.check_type::<T>(&plan)?;
-        let subsampling = |p: usize| self.header.planes[p].subsampling;
-        if let Some(p) = plan.planes.iter().find(|&&p| subsampling(p) != subsampling(plan.planes[0])) {
-            return Err(Error::Request(format!("plane {p} is not as large as plane {}", plan.planes[0])));
-        }
+        self.check_sizes(&plan)?;
         let mut roots = self.roots(&plan)?;
         let size = plan.groups[0].rect.size();
         if let ([group], Some(root)) = (&plan.groups[..], roots.pop()) {
@@ -239,12 +243,17 @@ impl<S: Source> Decoder<S> {
             return done.map(|()| size);
         }
         // Planes of several groups are decoded one after the other, and then woven.
-        let planes: Vec<Grid<T>> = self.planar(&plan)?;
-        out.reserve_exact(size.area() as usize * planes.len());
-        for i in 0..size.area() as usize {
-            out.extend(planes.iter().map(|plane| plane.data()[i]));
-        }
+        weave(&self.planar(&plan)?, out);
         Ok(size)
+    }
+
+    /// An error where the planes that come out are not of one size.
+    pub(super) fn check_sizes(&self, plan: &Plan) -> Result<()> {
+        let subsampling = |p: usize| self.header.planes[p].subsampling;
+        match plan.planes.iter().find(|&&p| subsampling(p) != subsampling(plan.planes[0])) {
+            None => Ok(()),
+            Some(p) => Err(Error::Request(format!("plane {p} is not as large as plane {}", plan.planes[0]))),
+        }
     }
 
     /// Reads and decodes the whole picture, which checks every checksum and the end of every tile, and that nothing
@@ -331,6 +340,15 @@ impl<S: Source> Decoder<S> {
         let Error::Truncated { end, needed, .. } = error else { return error };
         let end = find_end(&self.source, end);
         Error::Truncated { end, needed, available: self.header.available(end) }
+    }
+}
+
+/// Appends planes of one size to `out`, sample by sample.
+pub(super) fn weave<T: Sample>(planes: &[Grid<T>], out: &mut Vec<T>) {
+    let count = planes.first().map_or(0, |plane| plane.data().len());
+    out.reserve_exact(count * planes.len());
+    for i in 0..count {
+        out.extend(planes.iter().map(|plane| plane.data()[i]));
     }
 }
 

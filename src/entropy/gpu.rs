@@ -1,12 +1,12 @@
 //! The entropy stage on the GPU: which kernel takes a chunk, and what it needs to know.
 //! Kernels: `shaders/entropy.wgsl` and `shaders/entropy_any.wgsl`.
 
-use super::BANDS;
 use super::distribution::{ALIAS, AliasEntry, BUCKET_SLOTS, FREQUENCY_BITS};
 use super::lanes::TileShape;
 use super::model::TileModel;
 use super::tables::{DISTRIBUTIONS, FREQUENCIES};
 use super::token::{ESCAPE, TOKENS, base_and_bits, bucket_of_half_octaves, row_of_bucket};
+use super::{BANDS, Symbols};
 use crate::gpu::abi::{self, CHUNK_WIDE, GROUP_QUADS, GROUP_SET, GROUP_WORDS, MODEL_ROWS, NOTHING};
 
 /// What the kernels need of a model.
@@ -85,6 +85,36 @@ impl Path {
         let columns = if self == Path::Any { shape.columns } else { shape.columns.div_ceil(2) };
         (3 * shape.rows * columns) as u32
     }
+
+    /// A tile's symbols as kernels store them: by row of quads and band; two to a word, the even column in its low half,
+    /// but for [`Path::Any`].
+    pub fn words_from_symbols(self, symbols: &Symbols, shape: &TileShape) -> Vec<u32> {
+        let mut out = Vec::with_capacity(self.symbol_words(shape) as usize);
+        for (row, band) in (0..shape.rows).flat_map(|row| (0..BANDS).map(move |band| (row, band))) {
+            let values = symbols.row(band, row);
+            let two = |pair: &[i32]| pair[0] as u32 & 0xffff | (pair.get(1).map_or(0, |&v| v as u32) << 16);
+            match self {
+                Path::Any => out.extend(values.iter().map(|&v| v as u32)),
+                _ => out.extend(values.chunks(2).map(two)),
+            }
+        }
+        out
+    }
+
+    /// The inverse of [`Self::words_from_symbols`].
+    pub fn symbols_from_words(self, words: &[u32], shape: &TileShape) -> Symbols {
+        let mut symbols = Symbols::new(shape);
+        let stride = words.len() / (BANDS * shape.rows);
+        for (i, words) in words.chunks_exact(stride).enumerate() {
+            let out = symbols.row_mut(i % BANDS, i / BANDS);
+            let half = |column: usize| (words[column / 2] >> (16 * (column % 2))) as i16;
+            match self {
+                Path::Any => out.iter_mut().zip(words).for_each(|(out, &word)| *out = word as i32),
+                _ => out.iter_mut().enumerate().for_each(|(column, out)| *out = half(column).into()),
+            }
+        }
+        symbols
+    }
 }
 
 /// The lists that the entropy kernels work through.
@@ -131,6 +161,26 @@ impl Work {
                 }
             }
             chunks.clear();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::entropy::tables::WEIGHTS;
+    use crate::entropy::token::NARROW_LIMIT;
+
+    /// The kernel takes half octaves from the exponent of the sum as a float, and 1 for a lane that does not code.
+    #[test]
+    fn sums_of_narrow_magnitudes_are_exact_as_floats_and_at_least_2() {
+        // Contexts see the middle of what a token stands for: at most a quarter above its smallest magnitude.
+        let most = NARROW_LIMIT + NARROW_LIMIT / 4;
+        for terms in WEIGHTS.as_flattened().as_flattened().as_flattened() {
+            let [constant, north, beside_north, north2, beside, v, h0, beside_before, others] = *terms;
+            let all =
+                north + 2 * beside_north + north2 + 2 * beside + v + h0 + 4 * beside_before + 2 * others;
+            assert!(constant >= 2, "{terms:?}");
+            assert!(constant + all * most < 1 << 24, "{terms:?}");
         }
     }
 }

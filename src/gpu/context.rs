@@ -90,12 +90,18 @@ impl Gpu {
             wgpu::DeviceType::VirtualGpu => 2,
             _ => 3,
         });
+        let offered: Vec<String> = adapters.iter().map(|adapter| adapter.get_info().name).collect();
         let wanted = |adapter: &wgpu::Adapter| {
             options.adapter.as_ref().is_none_or(|name| adapter.get_info().name.contains(name))
         };
         let Some(adapter) = adapters.into_iter().find(wanted) else {
-            let what = options.adapter.as_ref().map_or(String::new(), |name| format!(" named {name}"));
-            return Err(GpuFault::NoAdapter(format!("the system offers no adapter{what}")).into());
+            let what = match &options.adapter {
+                Some(name) if !offered.is_empty() => {
+                    format!("no adapter is named {name}, those there are {}", offered.join(", "))
+                }
+                _ => "the system offers no adapter".into(),
+            };
+            return Err(GpuFault::NoAdapter(what).into());
         };
         let info = adapter.get_info();
         let offered = adapter.features();

@@ -39,12 +39,16 @@ impl Staging {
                 }
                 buffer
             }
-            None => gpu.device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some("staging"),
-                size: (size + size / 4).next_multiple_of(ALIGNMENT),
-                usage: wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC,
-                mapped_at_creation: true,
-            }),
+            None => {
+                // A quarter more, as in `Pooled`, but no more than a buffer may have.
+                let most = gpu.device.limits().max_buffer_size / ALIGNMENT * ALIGNMENT;
+                gpu.device.create_buffer(&wgpu::BufferDescriptor {
+                    label: Some("staging"),
+                    size: (size + size / 4).next_multiple_of(ALIGNMENT).min(most.max(size)),
+                    usage: wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC,
+                    mapped_at_creation: true,
+                })
+            }
         };
         let pieces: Vec<(u64, &[u8])> = slices
             .iter()

@@ -3,8 +3,8 @@
 use super::cpu::Parameters;
 use super::{CLASSES, Coefficients, NEIGHBOURS, Predictor, SETS};
 use crate::entropy::{BANDS, TileModel, TileShape};
+use crate::gpu::abi::{self, NOTHING, PREDICTOR_CLASSED, PREDICTOR_LINEAR, PREDICTOR_NONE, WINDOW_VECTORS};
 use crate::residual::Quantiser;
-use crate::gpu::abi::{self, NOTHING, WINDOW_VECTORS};
 
 /// Predictors without classes, whose coefficients stand before those of the classed one.
 const UNCLASSED: [Predictor; 2] = [Predictor::Linear, Predictor::Compact];
@@ -88,12 +88,12 @@ pub fn plane_record(parameters: &Parameters) -> abi::Plane {
     let Parameters { predictor, set, scale, quantiser, cross } = parameters;
     let unclassed = UNCLASSED.iter().position(|p| p == predictor).map(|i| i * SETS + set);
     let (kind, start, band_stride) = match (unclassed, predictor) {
-        (Some(set), _) => (1, set * BANDS * WINDOW_VECTORS, WINDOW_VECTORS),
+        (Some(set), _) => (PREDICTOR_LINEAR, set * BANDS * WINDOW_VECTORS, WINDOW_VECTORS),
         (None, Predictor::Classed) => {
             let band = CLASSES * WINDOW_VECTORS;
-            (2, UNCLASSED.len() * SETS * BANDS * WINDOW_VECTORS + set * BANDS * band, band)
+            (PREDICTOR_CLASSED, UNCLASSED.len() * SETS * BANDS * WINDOW_VECTORS + set * BANDS * band, band)
         }
-        _ => (0, 0, 0),
+        _ => (PREDICTOR_NONE, 0, 0),
     };
     let factors = |i: usize| {
         let bytes = cross.factors.map(|factors| factors[i] as u8);

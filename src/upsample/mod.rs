@@ -142,7 +142,7 @@ fn class_from_sums(gh: u32, gv: u32, d1: u32, d2: u32) -> u32 {
 }
 
 /// Keeps products of two sums of two differences inside 32 bits.
-const ACTIVITY_CAP: u32 = 16_383;
+pub const ACTIVITY_CAP: u32 = 16_383;
 
 /// Where the inner 3 × 3 lies among the neighbours of a 5 × 5 window.
 pub const INNER: [usize; 8] = [6, 7, 8, 11, 12, 15, 16, 17];

@@ -2,6 +2,7 @@
 
 mod failures; // exit codes, messages, and that nothing is left behind
 mod files; // where bytes come from and go to
+mod gpu; // the GPU decodes to the same, or says why not
 mod pictures; // what comes back
 mod reports; // what is printed
 

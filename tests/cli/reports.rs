@@ -98,9 +98,18 @@ fn bench_reports_every_file() {
 fn help_and_completions_are_printed() {
     let folder = Folder::new();
     let help = String::from_utf8(folder.run(&["--help"])).unwrap();
-    for command in
-        ["encode", "decode", "extract", "transcode", "info", "verify", "compare", "bench", "completions"]
-    {
+    for command in [
+        "encode",
+        "decode",
+        "extract",
+        "transcode",
+        "info",
+        "verify",
+        "compare",
+        "bench",
+        "bisect",
+        "completions",
+    ] {
         assert!(help.contains(command), "{command}");
         let help = String::from_utf8(folder.run(&[command, "--help"])).unwrap();
         assert!(help.contains(&format!("stepwell {command} ")), "{command} has no example");

@@ -6,7 +6,7 @@ use crate::region::encode;
 use crate::targets;
 use stepwell::{Size, Target};
 
-fn seeds() -> Vec<Vec<u8>> {
+pub fn seeds() -> Vec<Vec<u8>> {
     let tiles = image(Size::new(150, 70), rgb(8), Texture::Photo, 3);
     let deep = image(Size::new(40, 25), yuv420(24), Texture::Noise, 3);
     let files = small_files().into_iter().map(|(file, _)| file);
@@ -14,7 +14,7 @@ fn seeds() -> Vec<Vec<u8>> {
 }
 
 /// What fuzzers do: flips, overwrites, cuts, copies within, and pieces of other inputs.
-fn mutate(input: &mut Vec<u8>, others: &[Vec<u8>], random: &mut Random) {
+pub fn mutate(input: &mut Vec<u8>, others: &[Vec<u8>], random: &mut Random) {
     const NUMBERS: [u32; 8] = [0, 1, 127, 128, 255, 256, 1 << 31, u32::MAX];
     for _ in 0..=random.below(4) {
         let length = input.len().max(1) as u64;

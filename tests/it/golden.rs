@@ -84,6 +84,12 @@ macro_rules! fixtures {
                 crate::gpu::equals_the_cpu(&$image);
             }
 
+            #[cfg(feature = "gpu")]
+            #[test]
+            fn stages_are_the_same_on_the_gpu() {
+                crate::stages::equal_the_cpu(&$image);
+            }
+
             #[test]
             fn is_as_expected() {
                 compare(stringify!($name), &$image);

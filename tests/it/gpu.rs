@@ -12,7 +12,7 @@ use stepwell::gpu::{Gpu, GpuOptions, Shaders};
 use stepwell::stream::MemorySource;
 use stepwell::{Decoder, EncodeOptions, Encoder, Image, Limits, Profile, Request, Size, Target};
 
-type File = Decoder<MemorySource>;
+pub type File = Decoder<MemorySource>;
 
 /// The GPU, opened once for each way of compiling kernels.
 pub fn gpu(shaders: Shaders) -> Option<Arc<Gpu>> {
@@ -28,15 +28,15 @@ pub fn gpu(shaders: Shaders) -> Option<Arc<Gpu>> {
     GPUS[usize::from(shaders == Shaders::Checked)].get_or_init(open).clone()
 }
 
-fn open(file: Vec<u8>) -> File {
+pub fn open(file: Vec<u8>) -> File {
     Decoder::open(MemorySource::new(file), Limits::default()).unwrap()
 }
 
-fn encode(image: &Image, options: EncodeOptions) -> File {
+pub fn encode(image: &Image, options: EncodeOptions) -> File {
     open(Encoder::new(options).encode(image).unwrap())
 }
 
-fn options(target: Target) -> EncodeOptions {
+pub fn options(target: Target) -> EncodeOptions {
     EncodeOptions { target, ..EncodeOptions::lossless() }
 }
 
@@ -179,12 +179,15 @@ fn pixels() {
 }
 
 #[test]
-fn pixels_of_deep_planes_are_refused() {
+fn pixels_of_deep_planes_and_of_several_groups_are_refused() {
     let Some(gpu) = gpu(Shaders::Trusted) else { return };
-    let file = encode(&image(Size::new(40, 40), rgb(16), Texture::Photo, 1), options(Target::Lossless));
-    let packet = file.packet(&Request::default()).unwrap();
-    let refused = GpuDecoder::new(gpu).decode(&[&packet], Output::Pixels);
-    assert!(matches!(refused, Err(stepwell::Error::Request(_))));
+    let gray_and_another = [gray(8), gray(8)].concat();
+    for planes in [rgb(16), yuv420(8), gray_and_another] {
+        let file = encode(&image(Size::new(40, 40), planes, Texture::Photo, 1), options(Target::Lossless));
+        let packet = file.packet(&Request::default()).unwrap();
+        let refused = GpuDecoder::new(gpu.clone()).decode(&[&packet], Output::Pixels);
+        assert!(matches!(refused, Err(stepwell::Error::Request(_))));
+    }
 }
 
 /// One decoder serves batches of any pictures one after the other, large after small and small after large.
@@ -209,7 +212,7 @@ fn many_batches() {
 }
 
 /// A file in which some bytes of tiles are other ones, behind checksums that fit.
-fn broken(random: &mut Random, file: &[u8]) -> Option<File> {
+pub fn broken(random: &mut Random, file: &[u8]) -> Option<File> {
     let mut broken = file.to_vec();
     let header = repair::read_head(file)?;
     let start = header.root_start() + header.root_bytes();

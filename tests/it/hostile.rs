@@ -14,7 +14,7 @@ use stepwell::stream::MemorySource;
 use stepwell::{Decoder, Error, Image, Limits, PlaneInfo, PlaneKind, Rect, Request, Size, Target};
 
 /// What strangers' files may ask for.
-const STRICT: Limits = Limits { samples: 1 << 20, memory: 16 << 20, planes: 16, head: 1 << 20 };
+pub const STRICT: Limits = Limits { samples: 1 << 20, memory: 16 << 20, planes: 16, head: 1 << 20 };
 /// The reference decoder holds whole levels with symbols, residuals and means, and the limit is an estimate.
 const MOST_BYTES: usize = 64 << 20;
 
@@ -149,19 +149,22 @@ fn overwritten_behind_right_checksums() {
         let files: Vec<Vec<u8>> = small_files().into_iter().map(|(file, _)| file).chain([large]).collect();
         for turn in 0..1200 {
             let mut broken = files[turn % files.len()].clone();
-            for _ in 0..1 + random.below(4) {
-                let at = random.below(broken.len() as u64) as usize;
-                let count = (1 + random.below(8) as usize).min(broken.len() - at);
-                let value = [0, 255, 1, 127, 128, random.next() as u8][random.below(6) as usize];
-                let same = random.below(2) == 0;
-                broken[at..at + count]
-                    .iter_mut()
-                    .for_each(|b| *b = if same { value } else { random.next() as u8 });
-            }
+            overwrite(&mut random, &mut broken);
             repair::all(&mut broken);
             survives(&counted, &broken);
         }
     });
+}
+
+/// Overwrites some places with a few bytes.
+pub fn overwrite(random: &mut Random, file: &mut [u8]) {
+    for _ in 0..1 + random.below(4) {
+        let at = random.below(file.len() as u64) as usize;
+        let count = (1 + random.below(8) as usize).min(file.len() - at);
+        let value = [0, 255, 1, 127, 128, random.next() as u8][random.below(6) as usize];
+        let same = random.below(2) == 0;
+        file[at..at + count].iter_mut().for_each(|b| *b = if same { value } else { random.next() as u8 });
+    }
 }
 
 #[test]
@@ -195,7 +198,7 @@ fn not_stepwell_files() {
 }
 
 /// Pictures of absurd sizes, in files of a few kilobytes.
-fn absurd() -> Vec<Claims> {
+pub fn absurd() -> Vec<Claims> {
     let most = u32::MAX;
     let square = Claims::new(most, most);
     let many_planes = Claims { planes: 255, ..Claims::new(most, 1) };
@@ -247,13 +250,18 @@ fn absurd_decodes(file: &[u8], limits: Limits) -> Vec<Result<Image, Error>> {
         Ok(decoder) => decoder,
         Err(error) => return vec![Err(error)],
     };
+    absurd_requests(&decoder).iter().map(|request| decoder.decode(request)).collect()
+}
+
+/// The root, each LoQ of a corner, and the whole.
+pub fn absurd_requests(decoder: &Decoder<MemorySource>) -> Vec<Request> {
     let (size, levels) = (decoder.size(), decoder.header().levels);
     let (width, height) = (size.width.min(3), size.height.min(3));
     let corner = Rect::new(size.width - width, size.height - height, width, height);
     let mut requests = vec![Request { loq: levels, ..Request::default() }];
     requests.extend((0..levels).map(|loq| Request { loq, region: Some(corner), planes: Some(vec![0]) }));
     requests.push(Request::default());
-    requests.iter().map(|request| decoder.decode(request)).collect()
+    requests
 }
 
 #[test]

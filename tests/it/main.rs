@@ -13,6 +13,12 @@ mod golden;
 /// The same integers on the GPU.
 #[cfg(feature = "gpu")]
 mod gpu;
+/// Broken and hostile files on the GPU.
+#[cfg(feature = "gpu")]
+mod gpu_broken;
+/// Pictures larger than a GPU's buffers.
+#[cfg(feature = "gpu")]
+mod gpu_slices;
 /// Broken and hostile files: truncated, flipped, overwritten, absurd.
 mod hostile;
 /// Limits that hold, sources that do not, work that is cancelled.
@@ -38,6 +44,9 @@ mod shaders;
 mod sources;
 /// The SPEC says what the code does: its tables, its example, its numbering.
 mod spec;
+/// Stage by stage the same on the GPU, which writes nowhere else.
+#[cfg(feature = "gpu")]
+mod stages;
 /// What fuzzers call.
 mod targets;
 /// Tensors for models.

@@ -1,6 +1,9 @@
 //! The kernels as text: each validates, and declares what the host declares.
 
+use std::collections::BTreeSet;
+
 use naga::valid::{Capabilities, ValidationFlags, Validator};
+use naga::{Expression, Literal, TypeInner};
 use stepwell::gpu::{Variant, abi, sources};
 
 fn module(wgsl: &str, name: &str) -> naga::Module {
@@ -12,63 +15,111 @@ fn module(wgsl: &str, name: &str) -> naga::Module {
     module
 }
 
-#[test]
-fn every_kernel_validates() {
-    for (subgroups, halves) in [(false, false), (false, true), (true, false), (true, true)] {
-        for source in sources(Variant { subgroups, halves }) {
-            module(&source.wgsl, source.name);
+/// Every kernel in every variant.
+fn modules() -> Vec<(String, naga::Module)> {
+    let variants = [(false, false), (false, true), (true, false), (true, true)];
+    let all =
+        variants.map(|(subgroups, halves)| Variant { subgroups, halves }).into_iter().flat_map(|variant| {
+            sources(variant).into_iter().map(move |source| {
+                let name = format!("{} ({variant:?})", source.name);
+                let module = module(&source.wgsl, &name);
+                (name, module)
+            })
+        });
+    all.collect()
+}
+
+/// Name, first byte and type.
+type Member<'a> = (&'a str, usize, String);
+
+/// Structs: name, bytes and members.
+fn structs(module: &naga::Module) -> Vec<(&str, u32, Vec<Member<'_>>)> {
+    let mut all = Vec::new();
+    for (_, ty) in module.types.iter() {
+        if let (Some(name), TypeInner::Struct { members, span }) = (ty.name.as_deref(), &ty.inner) {
+            all.push((name, *span, members.iter().map(|m| member(module, m)).collect()));
         }
+    }
+    all
+}
+
+fn member<'a>(module: &naga::Module, member: &'a naga::StructMember) -> Member<'a> {
+    let name = member.name.as_deref().expect("members have names");
+    (name, member.offset as usize, type_name(module, member.ty))
+}
+
+/// A type as Rust writes it.
+fn type_name(module: &naga::Module, ty: naga::Handle<naga::Type>) -> String {
+    match module.types[ty].inner {
+        TypeInner::Scalar(naga::Scalar::U32) => "u32".into(),
+        TypeInner::Scalar(naga::Scalar::I32) => "i32".into(),
+        TypeInner::Vector { size, scalar: naga::Scalar::U32 } => format!("[u32; {}]", size as u8),
+        TypeInner::Array { base, size: naga::ArraySize::Constant(count), .. } => {
+            format!("[{}; {count}]", type_name(module, base))
+        }
+        ref other => format!("{other:?}"),
     }
 }
 
-/// Each record has the same fields in the same places, and each constant the same value.
-#[test]
-fn host_and_kernels_agree() {
-    let module = module(include_str!("../../shaders/abi.wgsl"), "abi");
-    let fields = |name: &str| -> Vec<(String, usize)> {
-        let found = module.types.iter().find(|(_, ty)| ty.name.as_deref() == Some(name));
-        let Some((_, naga::Type { inner: naga::TypeInner::Struct { members, .. }, .. })) = found else {
-            panic!("no struct {name}")
-        };
-        members.iter().map(|m| (m.name.clone().unwrap_or_default(), m.offset as usize)).collect()
-    };
-    for (name, layout) in [
-        ("Chunk", abi::Chunk::LAYOUT),
-        ("Block", abi::Block::LAYOUT),
-        ("Plane", abi::Plane::LAYOUT),
-        ("Conversion", abi::Conversion::LAYOUT),
-        ("Kept", abi::Kept::LAYOUT),
-        ("Tensor", abi::Tensor::LAYOUT),
-        ("TensorPicture", abi::TensorPicture::LAYOUT),
-        ("TensorSource", abi::TensorSource::LAYOUT),
-        ("Range", abi::Range::LAYOUT),
-    ] {
-        let expected: Vec<(String, usize)> = layout.iter().map(|&(f, at)| (f.to_string(), at)).collect();
-        assert_eq!(fields(name), expected, "{name}");
-    }
-    let value = |name: &str| -> u32 {
-        let found = module.constants.iter().find(|(_, constant)| constant.name.as_deref() == Some(name));
-        let (_, constant) = found.unwrap_or_else(|| panic!("no constant {name}"));
+/// Constants that are unsigned numbers.
+fn constants(module: &naga::Module) -> Vec<(&str, u32)> {
+    let all = module.constants.iter().filter_map(|(_, constant)| {
+        let name = constant.name.as_deref()?;
         match module.global_expressions[constant.init] {
-            naga::Expression::Literal(naga::Literal::U32(value)) => value,
-            ref other => panic!("{name} is {other:?}"),
+            Expression::Literal(Literal::U32(value)) => Some((name, value)),
+            _ => None,
         }
-    };
-    for (name, expected) in [
-        ("CHUNK_EMPTY", abi::CHUNK_EMPTY),
-        ("CHUNK_WIDE", abi::CHUNK_WIDE),
-        ("MODEL_ROWS", abi::MODEL_ROWS as u32),
-        ("WINDOW_VECTORS", abi::WINDOW_VECTORS as u32),
-        ("NOTHING", abi::NOTHING),
-        ("GROUP_WORDS", abi::GROUP_WORDS as u32),
-        ("GROUP_SET", abi::GROUP_SET),
-        ("GROUP_QUADS", abi::GROUP_QUADS),
-        ("OUTPUT_YCOCG", abi::OUTPUT_YCOCG),
-        ("OUTPUT_ALPHA", abi::OUTPUT_ALPHA),
-        ("OUTPUT_GRAY", abi::OUTPUT_GRAY),
-        ("TENSOR_ELEMENTS", abi::TENSOR_ELEMENTS),
-        ("TENSOR_ONE", abi::TENSOR_ONE),
-    ] {
-        assert_eq!(value(name), expected, "{name}");
+    });
+    all.collect()
+}
+
+#[test]
+fn every_kernel_validates() {
+    assert_eq!(modules().len(), 4 * sources(Variant::default()).len());
+}
+
+/// Structs of every kernel that the host fills lie as the host has them, to the last byte and type.
+#[test]
+fn records_are_the_hosts() {
+    let (records, mut seen) = (abi::records(), BTreeSet::new());
+    for (kernel, module) in modules() {
+        for (name, bytes, members) in structs(&module) {
+            let Some(record) = records.iter().find(|record| record.name == name) else { continue };
+            seen.insert(record.name);
+            assert_eq!(bytes as usize, record.bytes, "{kernel}: bytes of {name}");
+            let members: Vec<_> = members.iter().map(|(name, at, ty)| (*name, *at, ty.as_str())).collect();
+            assert_eq!(members, record.fields, "{kernel}: members of {name}");
+        }
     }
+    assert_eq!(seen.len(), records.len(), "of {seen:?}");
+}
+
+/// Constants of every kernel that the host has too have its value.
+#[test]
+fn constants_are_the_hosts() {
+    let mut seen = BTreeSet::new();
+    for (kernel, module) in modules() {
+        for (name, value) in constants(&module) {
+            let Some(&(_, host)) = abi::CONSTANTS.iter().find(|(host, _)| *host == name) else { continue };
+            seen.insert(name.to_owned());
+            assert_eq!(value, host, "{kernel}: {name}");
+        }
+    }
+    assert_eq!(seen.len(), abi::CONSTANTS.len(), "of {seen:?}");
+}
+
+/// Whatever abi.wgsl declares has been compared.
+#[test]
+fn all_of_the_abi_is_compared() {
+    let abi = include_str!("../../shaders/abi.wgsl");
+    let module = module(abi, "abi.wgsl");
+    for (name, ..) in structs(&module) {
+        assert!(abi::records().iter().any(|record| record.name == name), "{name} is no record of the host's");
+    }
+    assert_eq!(structs(&module).len(), abi::records().len());
+    let compared = constants(&module);
+    for (name, _) in &compared {
+        assert!(abi::CONSTANTS.iter().any(|(host, _)| host == name), "{name} is no constant of the host's");
+    }
+    assert_eq!(compared.len(), abi.lines().filter(|line| line.starts_with("const ")).count());
 }

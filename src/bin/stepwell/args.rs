@@ -47,6 +47,7 @@ pub enum Command {
     Verify(Verify),
     Compare(Compare),
     Bench(Bench),
+    Bisect(Bisect),
     Completions(Completions),
 }
 
@@ -178,27 +179,38 @@ pub struct Decode {
     /// Format to write, whatever the ending
     #[arg(long, value_enum)]
     pub format: Option<Format>,
-    /// Which decoder
+    /// Which decoder; all give the same bytes
+    ///
+    /// A GPU compiles its kernels first and sends the samples back, which takes longer than most single pictures do on
+    /// the CPU: it pays for huge ones, and to see what a GPU gives. What does not fit its memory goes there in slices.
     #[arg(long, value_enum, default_value = "cpu")]
     pub backend: BackendName,
-    /// Print bytes read, time and size as JSON
+    /// Only a GPU whose name has this in it (with --backend gpu or auto)
+    #[arg(long, value_name = "NAME")]
+    pub adapter: Option<String>,
+    /// Print decoder, bytes read, time and size as JSON
     #[arg(long)]
     pub json: bool,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum BackendName {
     /// All cores, made for speed
     Cpu,
-    /// One core, made to be read; gives the same samples
+    /// One core, made to be read
     Reference,
+    /// The GPU, through Vulkan
+    Gpu,
+    /// The GPU where there is one that is no software, or else the CPU
+    Auto,
 }
 
 impl From<BackendName> for Backend {
     fn from(name: BackendName) -> Self {
         match name {
-            BackendName::Cpu => Backend::Cpu,
             BackendName::Reference => Backend::Reference,
+            // A GPU has a decoder of its own; this is the one to fall back to.
+            BackendName::Cpu | BackendName::Gpu | BackendName::Auto => Backend::Cpu,
         }
     }
 }
@@ -315,6 +327,50 @@ pub struct Bench {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// Find where the GPU first gives another value than the CPU
+///
+/// Decodes on both, keeps what every stage gives (symbols of each tile, samples of each level and plane, what comes out),
+/// and prints the first value that differs, or how many were compared. Takes about 40 bytes of memory a sample.
+/// Exit code 1 if anything differs.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  stepwell bisect photo.swl
+  stepwell bisect photo.swl --loq 1 --region 512,512,256,256 --checked
+  stepwell bisect photo.swl --cpu-until entropy     # is it a fault of a later stage?")]
+pub struct Bisect {
+    /// Stepwell file
+    #[arg(value_name = "FILE")]
+    pub input: PathBuf,
+    #[command(flatten)]
+    pub part: Part,
+    /// Only these planes, by number, name or kind (0,1,2 or red,alpha), and those they depend on
+    #[arg(long, alias = "plane", value_name = "LIST", value_delimiter = ',')]
+    pub planes: Option<Vec<String>>,
+    /// Give the GPU the CPU's results up to and including a stage, and run only what follows on it
+    #[arg(long, value_enum, value_name = "STAGE")]
+    pub cpu_until: Option<StageName>,
+    /// Only a GPU whose name has this in it
+    #[arg(long, value_name = "NAME")]
+    pub adapter: Option<String>,
+    /// Compile kernels with the checks that browsers add
+    #[arg(long)]
+    pub checked: bool,
+    /// No subgroup operations
+    #[arg(long)]
+    pub portable: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum StageName {
+    /// Symbols of all tiles
+    Entropy,
+    /// Also samples of all levels
+    Upsample,
+    /// Also what comes out: checks transfers alone
+    Colour,
 }
 
 /// Print completions for a shell

@@ -4,11 +4,13 @@ use std::path::Path;
 
 use stepwell::container::Header;
 use stepwell::container::header::MAGIC;
+use stepwell::decode::Sample;
 use stepwell::residual::Quantiser;
 use stepwell::stream::{FileSource, MemorySource, Source};
-use stepwell::{Control, Decoder, EncodeOptions, Encoder, Image, PlaneInfo, Request};
+use stepwell::{Control, Decoder, EncodeOptions, Encoder, Image, PlaneInfo, Request, Size};
 
 use crate::failure::{Failure, Result};
+use crate::gpu::GpuDecoder;
 use crate::output::{Frame, Samples};
 use crate::ui::Context;
 use crate::{files, input};
@@ -66,23 +68,26 @@ pub fn planes_of(file: &File, request: &Request) -> Vec<PlaneInfo> {
     }
 }
 
-/// Decodes to interleaved samples of the smallest type that holds them.
-pub fn decode(file: &File, request: &Request) -> stepwell::Result<Frame> {
+/// Decodes to interleaved samples of the smallest type that holds them, on the GPU if one is given.
+pub fn decode(file: &File, request: &Request, gpu: Option<&mut GpuDecoder>) -> stepwell::Result<Frame> {
+    fn samples<T: Sample>(
+        file: &File,
+        request: &Request,
+        gpu: Option<&mut GpuDecoder>,
+    ) -> stepwell::Result<(Size, Vec<T>)> {
+        let mut samples = Vec::new();
+        let size = match gpu {
+            Some(gpu) => gpu.decode_interleaved(file, request, &mut samples)?,
+            None => file.decode_interleaved(request, &mut samples)?,
+        };
+        Ok((size, samples))
+    }
     let planes = planes_of(file, request);
     let unsigned = planes.iter().all(|p| !p.signed);
     let (size, samples) = match crate::output::depth(&planes) {
-        ..=8 if unsigned => {
-            let mut samples = Vec::new();
-            (file.decode_interleaved(request, &mut samples)?, Samples::U8(samples))
-        }
-        9..=16 if unsigned => {
-            let mut samples = Vec::new();
-            (file.decode_interleaved(request, &mut samples)?, Samples::U16(samples))
-        }
-        _ => {
-            let mut samples = Vec::new();
-            (file.decode_interleaved(request, &mut samples)?, Samples::I32(samples))
-        }
+        ..=8 if unsigned => samples(file, request, gpu).map(|(size, all)| (size, Samples::U8(all)))?,
+        9..=16 if unsigned => samples(file, request, gpu).map(|(size, all)| (size, Samples::U16(all)))?,
+        _ => samples(file, request, gpu).map(|(size, all)| (size, Samples::I32(all)))?,
     };
     let mut metadata = file.metadata()?;
     // Pixels of a higher level cover more.

@@ -69,6 +69,8 @@ impl Failure {
         };
         let failure = match error {
             E::Limit { .. } => failure.help("if you trust the file, raise the limits with --no-limits"),
+            #[cfg(feature = "gpu")]
+            E::Gpu(_) => failure.help("decode on the CPU with --backend cpu"),
             E::Truncated { available: Some(loq), .. } => {
                 failure.help(format!("what is there can be decoded with --loq {loq}"))
             }

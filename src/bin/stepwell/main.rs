@@ -5,6 +5,8 @@ mod codec;
 mod commands;
 mod failure;
 mod files;
+#[cfg_attr(not(feature = "gpu"), path = "gpu_disabled.rs")]
+mod gpu;
 mod input;
 mod metrics;
 mod output;
@@ -57,6 +59,7 @@ fn run(command: Command, context: &Context) -> Result<(), Failures> {
         Command::Verify(args) => commands::verify::run(&args, context)?,
         Command::Compare(args) => commands::compare::run(&args, context)?,
         Command::Bench(args) => commands::bench::run(&args, context)?,
+        Command::Bisect(args) => commands::bisect::run(&args, context)?,
         Command::Completions(args) => commands::completions::run(&args)?,
     }
     Ok(())

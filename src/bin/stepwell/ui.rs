@@ -29,6 +29,13 @@ impl Context {
         Progress(bar)
     }
 
+    /// A remark that asks for no action.
+    pub fn note(&self, note: &str) {
+        if !self.quiet {
+            eprintln!("note: {note}");
+        }
+    }
+
     /// Remarks about a file that ask for no action.
     pub fn notes(&self, path: &Path, notes: &[String]) {
         for note in notes.iter().filter(|_| !self.quiet) {

@@ -1,5 +1,8 @@
 //! The chain: buffers, dispatches, and what comes back.
 
+mod probe;
+pub use probe::Trespass;
+
 use std::sync::Arc;
 
 use bytemuck::Pod;
@@ -16,7 +19,7 @@ use crate::upsample::gpu::coefficient_vectors;
 /// Payload of a slice of a batch: long enough to keep the GPU busy while the next one is brought.
 const SLICE_BYTES: u64 = 32 << 20;
 /// Bytes behind the payload that kernels may look at: the words of a row, and the one after a chunk's last.
-const PAYLOAD_SPARE: u64 = 1024;
+pub(super) const PAYLOAD_SPARE: u64 = 1024;
 
 /// Decodes batches of pictures on a GPU. Its buffers grow to the largest batch and are used again.
 #[derive(Debug)]
@@ -333,11 +336,7 @@ impl GpuDecoder {
             let found = self.read(&buffer, 0, packets.len() as u64)?;
             faults.iter_mut().zip(found).for_each(|(fault, found)| *fault = found.min(*fault));
         }
-        let result = |(packet, fault): (&&Packet, u32)| match fault {
-            u32::MAX => Ok(()),
-            ordinal => Err(packet.fault(ordinal)),
-        };
-        Ok(packets.iter().zip(faults).map(result).collect())
+        Ok(packets.iter().zip(faults).map(|(packet, fault)| packet.result(fault)).collect())
     }
 
     /// The buffer that holds what the last batch has become.

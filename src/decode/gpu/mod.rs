@@ -5,8 +5,12 @@
 
 mod decoder;
 mod packet;
+mod slices;
 mod tables;
+pub mod trace;
 
-pub use decoder::{Decoded, GpuDecoder, Place, Timing};
+pub use decoder::{Decoded, GpuDecoder, Place, Timing, Trespass};
 pub use packet::Packet;
+pub use slices::{largest_buffer, slices};
 pub use tables::Target;
+pub use trace::{Comparison, Difference, Stage, Trace};

@@ -103,8 +103,13 @@ impl Packet {
         levels.flat_map(|(group, level)| (0..level.chunks.len()).map(move |at| (group, level, at)))
     }
 
+    /// What the word says that kernels leave for a picture: the first broken chunk, or none.
+    pub(super) fn result(&self, fault: u32) -> Result<()> {
+        if fault == u32::MAX { Ok(()) } else { Err(self.fault(fault)) }
+    }
+
     /// What is wrong with the chunk that the GPU found broken.
-    pub(super) fn fault(&self, ordinal: u32) -> Error {
+    fn fault(&self, ordinal: u32) -> Error {
         let disagrees = || GpuFault::Driver(format!("chunk {ordinal} is broken on the GPU alone")).into();
         let Some((group, level, at)) = self.ordered().nth(ordinal as usize) else { return disagrees() };
         let planes = group.planes.len();

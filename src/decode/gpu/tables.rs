@@ -31,10 +31,12 @@ pub struct Output {
 
 /// Samples of a level of a group in the buffer of samples. Kernels take and store them by twos: so rows start at even
 /// columns, and at even indices.
-#[derive(Clone, Copy)]
-struct Level {
-    first: u64,
-    rect: Rect,
+#[derive(Clone, Copy, Debug)]
+pub struct Level {
+    /// Index of the first plane's first.
+    pub first: u64,
+    /// Which samples.
+    pub rect: Rect,
 }
 
 impl Level {
@@ -43,16 +45,18 @@ impl Level {
         self.rect.x & !1
     }
 
-    fn stride(&self) -> u32 {
+    /// Samples from row to row.
+    pub fn stride(&self) -> u32 {
         (self.rect.right() - self.left()).next_multiple_of(2)
     }
 
-    fn plane(&self) -> u64 {
+    /// Samples of a plane; the planes follow one another.
+    pub fn plane(&self) -> u64 {
         u64::from(self.stride()) * u64::from(self.rect.height)
     }
 
     /// Index of a sample of the first plane.
-    fn at(&self, x: u32, y: u32) -> u64 {
+    pub fn at(&self, x: u32, y: u32) -> u64 {
         self.first + u64::from(y - self.rect.y) * u64::from(self.stride()) + u64::from(x - self.left())
     }
 }
@@ -65,11 +69,16 @@ pub struct Tables {
     pub work: Work,
     pub planes: Vec<abi::Plane>,
     /// By distance from the last level, so that all pictures end in the same step; then `[to pixels][kind]`.
-    steps: Vec<[[Vec<abi::Block>; 3]; 2]>,
+    pub steps: Vec<[[Vec<abi::Block>; 3]; 2]>,
     pub conversions: Vec<abi::Conversion>,
     pub kept: Vec<abi::Kept>,
     /// Samples of the roots, which stand at the start of `samples`.
     pub roots: Vec<i32>,
+    /// Where levels lie in `samples`, in the order of packets, groups and from the root down; but not those that come out
+    /// as pixels.
+    pub levels: Vec<Level>,
+    /// Words that stay free at the start of `narrow`, `wide` and `samples`, for probes to guard.
+    pub front: u64,
     /// Where each packet's payload starts, in bytes.
     pub payload: Vec<u64>,
     pub outputs: Vec<Output>,
@@ -95,9 +104,10 @@ impl Tables {
         self.conversions.clear();
         self.kept.clear();
         self.roots.clear();
+        self.levels.clear();
         self.payload.clear();
         self.outputs.clear();
-        (self.payload_bytes, self.narrow_words, self.wide_words) = (0, 0, 0);
+        (self.payload_bytes, self.narrow_words, self.wide_words) = (0, self.front, self.front);
         (self.samples, self.output_words, self.images) = (0, 0, 0);
     }
 
@@ -106,6 +116,7 @@ impl Tables {
     pub fn fill(&mut self, packets: &[&Packet], target: Target, first: usize, output_start: u64) {
         self.clear();
         (self.first, self.output_words) = (first as u32, output_start);
+        self.roots.resize(self.front as usize, 0);
         for packet in packets {
             for plane in packet.roots.iter().flatten() {
                 let level = Level { first: self.roots.len() as u64, rect: plane.rect };
@@ -118,7 +129,7 @@ impl Tables {
             }
         }
         self.samples = self.roots.len() as u64;
-        let mut root = 0;
+        let mut root = self.front;
         for packet in packets {
             self.payload.push(self.payload_bytes);
             self.outputs.push(Output { parts: vec![(0, Size::new(0, 0)); packet.plan.planes.len()] });
@@ -142,7 +153,9 @@ impl Tables {
             .collect();
         let kept: Vec<usize> = places.iter().map(|&(_, place)| place).collect();
         let to_pixels = match (target, pixel_word(&output, &kept)) {
-            (Target::Pixels, Some(word)) if !group.levels.is_empty() => Some(word),
+            (Target::Pixels, Some(word)) if !group.levels.is_empty() && packet.plan.groups.len() == 1 => {
+                Some(word)
+            }
             _ => None,
         };
         let mut lower = root;
@@ -152,6 +165,7 @@ impl Tables {
             let here = Level { first: self.samples, rect: level.samples() };
             if word.is_none() {
                 self.samples += here.plane() * group.planes.len() as u64;
+                self.levels.push(here);
             }
             self.level(packet, group, level, group.levels.len() - 1 - step, (lower, here), word, ordinal);
             lower = here;

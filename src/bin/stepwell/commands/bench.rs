@@ -59,7 +59,7 @@ fn measure(path: &Path, args: &Bench, context: &Context) -> Result<FileReport> {
     for _ in 0..=args.repeat {
         let start = Instant::now();
         let file = codec::open_bytes(path, bytes.clone(), context)?;
-        let frame = codec::decode(&file, &request).map_err(library)?;
+        let frame = codec::decode(&file, &request, None).map_err(library)?;
         seconds.push(start.elapsed().as_secs_f64());
         pixels = frame.size.area();
     }

@@ -51,10 +51,9 @@ struct BatchReport {
 
 /// Times decodes on the GPU of files that are in memory, all of them by turns.
 pub fn run(args: &Bench, batches: &[u32], context: &Context) -> Result<()> {
-    let gpu_failure = |e: Error| Failure::failed(e.to_string());
     let shaders = if args.checked { Shaders::Checked } else { Shaders::Trusted };
     let options = GpuOptions { shaders, portable: args.portable, adapter: args.adapter.clone() };
-    let gpu = Arc::new(Gpu::open(&options).map_err(gpu_failure)?);
+    let gpu = crate::gpu::open(&options)?;
     let mut opened: Vec<File> = Vec::new();
     let mut contents = Vec::new();
     for path in &args.inputs {

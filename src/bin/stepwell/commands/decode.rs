@@ -5,14 +5,15 @@ use std::time::Instant;
 use serde::Serialize;
 use stepwell::Request;
 
-use crate::args::Decode;
+use crate::args::{BackendName, Decode};
 use crate::failure::{Failure, Result};
 use crate::output::{self, Format};
 use crate::ui::{self, Context};
-use crate::{codec, files, planes};
+use crate::{codec, files, gpu, planes};
 
 #[derive(Serialize)]
 struct Report {
+    decoder: &'static str,
     bytes_read: u64,
     decode_seconds: f64,
     width: u32,
@@ -33,6 +34,10 @@ pub fn run(args: &Decode, context: &Context) -> Result<()> {
     if args.json && files::is_std(&args.output) {
         return Err(Failure::usage("--json and the picture cannot both go to standard output"));
     }
+    if args.adapter.is_some() && !matches!(args.backend, BackendName::Gpu | BackendName::Auto) {
+        return Err(Failure::usage("--adapter chooses a GPU, and --backend none")
+            .help("add --backend gpu or --backend auto"));
+    }
     files::check_overwrites(&args.output, &[&args.input])?;
     let start = Instant::now();
     let progress = context.progress(&files::name(&args.input));
@@ -45,14 +50,29 @@ pub fn run(args: &Decode, context: &Context) -> Result<()> {
     let request = Request { loq: args.part.loq, region: args.part.region, planes };
     // Before the work, not after it.
     format.check(&codec::planes_of(&file, &request))?;
-    let frame = codec::decode(&file, &request).map_err(|e| Failure::library(&args.input, e))?;
+    // After all that needs none: opening one takes a while.
+    let mut gpu = gpu::choose(args.backend, args.adapter.as_deref(), context)?;
+    let frame = match codec::decode(&file, &request, gpu.as_mut()) {
+        Err(error) if args.backend == BackendName::Auto && gpu::is_fault(&error) => {
+            progress.above(|| context.note(&format!("{error}: decoding on the CPU")));
+            gpu = None;
+            codec::decode(&file, &request, None)
+        }
+        frame => frame,
+    };
+    let frame = frame.map_err(|e| Failure::library(&args.input, e))?;
     let decode_seconds = start.elapsed().as_secs_f64();
     files::write(&args.output, &[&args.input], |out| output::write(format, &frame, out))?;
     drop(progress);
     if args.json {
         let (width, height) = (frame.size.width, frame.size.height);
         let bytes_read = file.bytes_read();
-        ui::print_json(&Report { bytes_read, decode_seconds, width, height, loq: request.loq })?;
+        let decoder = match (gpu, args.backend) {
+            (Some(_), _) => "gpu",
+            (None, BackendName::Reference) => "reference",
+            _ => "cpu",
+        };
+        ui::print_json(&Report { decoder, bytes_read, decode_seconds, width, height, loq: request.loq })?;
     }
     Ok(())
 }
