@@ -209,7 +209,7 @@ mod tests {
         example().write(&mut good);
         for (at, value, refused) in [
             (0, 2, "transform 2"),
-            (1, 3, "predictor 3"),
+            (1, 4, "predictor 4"),
             (2, 9, "tile coder 9"),
             (3, 0x04, "sets 4"),
             (3, 0x23, "sets 35"),

@@ -5,7 +5,7 @@ use super::distribution::{ALIAS, AliasEntry, BUCKET_SLOTS, FREQUENCY_BITS};
 use super::lanes::TileShape;
 use super::model::TileModel;
 use super::tables::{DISTRIBUTIONS, FREQUENCIES};
-use super::token::{ESCAPE, TOKENS, base_and_bits, bucket_of_half_octaves, row_of_bucket};
+use super::token::{ESCAPE, ROWS, TOKENS, base_and_bits, bucket_of_half_octaves, row_of_bucket};
 use super::{BANDS, Symbols};
 use crate::gpu::abi::{self, CHUNK_WIDE, GROUP_QUADS, GROUP_SET, GROUP_WORDS, MODEL_ROWS, NOTHING};
 
@@ -20,15 +20,19 @@ pub fn model_record(model: &TileModel) -> abi::Model {
         wide: model.wide.into(),
         pad: 0,
     };
-    for (band, half_octaves) in (0..BANDS).flat_map(|band| (1..MODEL_ROWS).map(move |h| (band, h))) {
-        let bucket = bucket_of_half_octaves(half_octaves as u32);
-        let distribution = model.distribution(band, bucket);
-        let positive = |symbol: u32| {
-            let frequency = u32::from(FREQUENCIES[distribution][symbol as usize]);
-            model.positive_slots(band, row_of_bucket(bucket) as u32, symbol, frequency)
+    for (band, rows) in record.rows.chunks_exact_mut(MODEL_ROWS).enumerate() {
+        let row = |bucket: usize| {
+            let distribution = model.distribution(band, bucket as u32);
+            let positive = |symbol: u32| {
+                let frequency = u32::from(FREQUENCIES[distribution][symbol as usize]);
+                model.positive_slots(band, bucket as u32, symbol, frequency)
+            };
+            [(distribution * TOKENS) as u32, positive(1) | positive(2) << 15]
         };
-        record.rows[band * MODEL_ROWS + half_octaves] =
-            [(distribution * TOKENS) as u32, positive(1) | positive(2) << 15];
+        let by_bucket: [_; ROWS] = std::array::from_fn(row);
+        for (half_octaves, row) in rows.iter_mut().enumerate().skip(1) {
+            *row = by_bucket[row_of_bucket(bucket_of_half_octaves(half_octaves as u32))];
+        }
     }
     record
 }

@@ -1,6 +1,7 @@
 //! Kernels: put together from the files in `shaders/`, and compiled.
 
 use std::fmt::Write;
+use std::sync::OnceLock;
 
 use super::context::Shaders;
 use crate::entropy::gpu::alias_records;
@@ -31,6 +32,7 @@ pub const RANGE_BINDING: u32 = 8;
 pub const RANGE_STRIDE: u64 = 256;
 
 /// A kernel's name, its WGSL, and which of its storage buffers it writes.
+#[derive(Debug)]
 pub struct Source {
     /// The kernel's name.
     pub name: &'static str,
@@ -112,11 +114,19 @@ pub fn tables() -> Vec<[u32; 4]> {
     out
 }
 
-/// A compiled kernel.
+/// A kernel. It is compiled when it is first used: few pictures need them all.
 #[derive(Debug)]
 pub struct Kernel {
-    pub(crate) pipeline: wgpu::ComputePipeline,
-    pub(crate) layout: wgpu::BindGroupLayout,
+    device: wgpu::Device,
+    source: Source,
+    shaders: Shaders,
+    compiled: OnceLock<Compiled>,
+}
+
+#[derive(Debug)]
+struct Compiled {
+    pipeline: wgpu::ComputePipeline,
+    layout: wgpu::BindGroupLayout,
 }
 
 /// All kernels.
@@ -133,8 +143,8 @@ pub struct Kernels {
 
 impl Kernels {
     pub(crate) fn new(device: &wgpu::Device, shaders: Shaders, variant: Variant) -> Self {
-        let sources = sources(variant);
-        let mut kernels = sources.iter().map(|source| Kernel::new(device, source, shaders));
+        let kernel = |source| Kernel { device: device.clone(), source, shaders, compiled: OnceLock::new() };
+        let mut kernels = sources(variant).into_iter().map(kernel);
         let mut next = || kernels.next().unwrap_or_else(|| unreachable!("one kernel a source"));
         Kernels {
             entropy: next(),
@@ -148,6 +158,20 @@ impl Kernels {
 }
 
 impl Kernel {
+    pub(crate) fn pipeline(&self) -> &wgpu::ComputePipeline {
+        &self.compiled().pipeline
+    }
+
+    pub(crate) fn layout(&self) -> &wgpu::BindGroupLayout {
+        &self.compiled().layout
+    }
+
+    fn compiled(&self) -> &Compiled {
+        self.compiled.get_or_init(|| Compiled::new(&self.device, &self.source, self.shaders))
+    }
+}
+
+impl Compiled {
     fn new(device: &wgpu::Device, source: &Source, shaders: Shaders) -> Self {
         let buffer = |binding: u32, ty, has_dynamic_offset| wgpu::BindGroupLayoutEntry {
             binding,
@@ -179,7 +203,7 @@ impl Kernel {
             },
             cache: None,
         });
-        Kernel { pipeline, layout }
+        Compiled { pipeline, layout }
     }
 }
 

@@ -229,12 +229,12 @@ impl Tensors {
         let uniform = self.tensor.write(gpu, &[tensor])?;
         part(RANGE_BINDING, uniform, 0, size_of::<abi::Tensor>() as u64);
         let kernel = &gpu.kernels.tensor;
-        let layout = &kernel.layout;
+        let layout = kernel.layout();
         let descriptor = wgpu::BindGroupDescriptor { label: Some("tensor"), layout, entries: &entries };
         let bound = gpu.device.create_bind_group(&descriptor);
         let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
-        pass.set_pipeline(&kernel.pipeline);
+        pass.set_pipeline(kernel.pipeline());
         pass.set_bind_group(0, &bound, &[0]);
         // Rows of workgroups: no side may have more than 65535.
         let groups = u64::from(tensor.words).div_ceil(GROUP);

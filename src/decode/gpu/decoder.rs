@@ -26,6 +26,8 @@ pub(super) const PAYLOAD_SPARE: u64 = 1024;
 pub struct GpuDecoder {
     gpu: Arc<Gpu>,
     tables: Tables,
+    /// Those of the next slice.
+    ahead: Tables,
     /// Alias entries and context weights; coefficients of all predictors.
     constants: [wgpu::Buffer; 2],
     /// Filled by turns.
@@ -98,6 +100,7 @@ impl GpuDecoder {
         GpuDecoder {
             gpu,
             tables: Tables::default(),
+            ahead: Tables::default(),
             constants,
             staging: Default::default(),
             payload: Pooled::storage("payload"),
@@ -133,14 +136,31 @@ impl GpuDecoder {
     pub fn decode(&mut self, packets: &[&Packet], target: Target) -> Result<Decoded> {
         let mut outputs = Vec::with_capacity(packets.len());
         self.start(packets, target)?;
-        let (mut done, mut start) = (0, 0);
-        while done < packets.len() {
-            let count = self.fill(&packets[done..], target, done, start, SLICE_BYTES);
-            self.bring(&packets[done..done + count], target)?;
+        let limits = (SLICE_BYTES, self.gpu.largest_binding());
+        let mut ahead = std::mem::take(&mut self.ahead);
+        let mut rest = packets;
+        let mut count = match rest {
+            [] => 0,
+            _ => self.tables.fill_within(rest, target, (0, 0), limits),
+        };
+        while count > 0 {
+            let (slice, next) = rest.split_at(count);
+            let first = (packets.len() - next.len(), self.tables.output_words);
+            // The tables of the next slice are filled while this one is brought.
+            let fill = || match next {
+                [] => 0,
+                _ => ahead.fill_within(next, target, first, limits),
+            };
+            let (filled, brought) = rayon::join(fill, || self.bring(slice, target));
+            brought?;
             self.submit(None)?;
             outputs.append(&mut self.tables.outputs);
-            (done, start) = (done + count, self.tables.output_words);
+            if filled > 0 {
+                std::mem::swap(&mut self.tables, &mut ahead);
+            }
+            (rest, count) = (next, filled);
         }
+        self.ahead = ahead;
         let results = self.results(packets)?;
         Ok(Decoded { outputs, results })
     }
@@ -151,7 +171,8 @@ impl GpuDecoder {
     /// As [`Self::decode`].
     pub fn load(&mut self, packets: &[&Packet], target: Target) -> Result<()> {
         self.start(packets, target)?;
-        let count = self.fill(packets, target, 0, 0, u64::MAX);
+        let limits = (u64::MAX, self.gpu.largest_binding());
+        let count = self.tables.fill_within(packets, target, (0, 0), limits);
         self.bring(&packets[..count], target)
     }
 
@@ -161,30 +182,6 @@ impl GpuDecoder {
         self.output.reserve(&self.gpu, 4 * words)?;
         let none = vec![u32::MAX; packets.len()];
         self.faults.iter_mut().try_for_each(|faults| write(&self.gpu, faults, &none))
-    }
-
-    /// Fills the tables with as many pictures as fit the GPU and `most` bytes of payload, but at least one. Gives their
-    /// number.
-    fn fill(
-        &mut self,
-        packets: &[&Packet],
-        target: Target,
-        first: usize,
-        output_start: u64,
-        most: u64,
-    ) -> usize {
-        let mut bytes = 0;
-        let fits = |packet: &&&Packet| {
-            bytes += packet.payload_bytes;
-            bytes <= most
-        };
-        let mut count = packets.iter().take_while(fits).count().max(1);
-        self.tables.fill(&packets[..count], target, first, output_start);
-        while count > 1 && self.tables.largest() > self.gpu.largest_binding() {
-            count /= 2;
-            self.tables.fill(&packets[..count], target, first, output_start);
-        }
-        count
     }
 
     /// Decodes the last batch (or the last slice of it) once more, from the bytes that are on the GPU, and says how long
@@ -211,41 +208,29 @@ impl GpuDecoder {
                 "only one, three or four planes of 8 bits come out as pixels, above the root".into(),
             ));
         }
-        let (gpu, tables) = (&self.gpu, &self.tables);
+        let (gpu, tables) = (&*self.gpu, &self.tables);
         self.payload.reserve(gpu, tables.payload_bytes + PAYLOAD_SPARE)?;
         self.narrow.reserve(gpu, 4 * tables.narrow_words)?;
         self.wide.reserve(gpu, 4 * tables.wide_words)?;
         self.samples.reserve(gpu, 4 * tables.samples)?;
-        write(gpu, &mut self.chunks, &tables.chunks)?;
-        write(gpu, &mut self.models, &tables.models)?;
-        write(gpu, &mut self.groups, &tables.work.groups)?;
-        write(gpu, &mut self.any, &tables.work.any)?;
-        write(gpu, &mut self.planes, &tables.planes)?;
-        write(gpu, &mut self.conversions, &tables.conversions)?;
-        write(gpu, &mut self.kept, &tables.kept)?;
-        write(gpu, &mut self.samples, &tables.roots)?;
-        let blocks: Vec<abi::Block> = tables.steps().flatten().flatten().flatten().copied().collect();
-        write(gpu, &mut self.blocks, &blocks)?;
-        self.upload(packets)
-    }
-
-    /// The payload.
-    fn upload(&mut self, packets: &[&Packet]) -> Result<()> {
-        let Some(payload) = self.payload.get() else { return Ok(()) };
-        let mut slices: Vec<(u64, &[u8])> = Vec::new();
-        for (packet, &start) in packets.iter().zip(&self.tables.payload) {
-            slices.extend(packet.runs.iter().map(|run| (start + run.start, &run.bytes[..])));
-        }
-        let bytes = self.tables.payload_bytes;
         self.staging.rotate_left(1);
-        let staged = self.staging[0].fill(&self.gpu, bytes, &slices)?;
-        let mut encoder = self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-        if bytes > 0 {
-            encoder.copy_buffer_to_buffer(staged, 0, payload, 0, bytes);
-        }
-        let submission = self.gpu.queue.submit([encoder.finish()]);
-        self.staging[0].submitted(submission);
-        self.gpu.check()
+        let (staging, payload) = (&mut self.staging[0], &self.payload);
+        let (uploaded, written) = rayon::join(
+            || upload(gpu, tables, packets, staging, payload),
+            || {
+                write(gpu, &mut self.chunks, &tables.chunks)?;
+                write(gpu, &mut self.models, &tables.models)?;
+                write(gpu, &mut self.groups, &tables.work.groups)?;
+                write(gpu, &mut self.any, &tables.work.any)?;
+                write(gpu, &mut self.planes, &tables.planes)?;
+                write(gpu, &mut self.conversions, &tables.conversions)?;
+                write(gpu, &mut self.kept, &tables.kept)?;
+                write(gpu, &mut self.samples, &tables.roots)?;
+                let blocks: Vec<abi::Block> = tables.steps().flatten().flatten().flatten().copied().collect();
+                write(gpu, &mut self.blocks, &blocks)
+            },
+        );
+        uploaded.and(written)
     }
 
     /// Gives the number of passes that a timer has seen.
@@ -286,7 +271,7 @@ impl GpuDecoder {
         let kernels = &gpu.kernels;
         let run =
             |pass: &mut wgpu::ComputePass, kernel: &Kernel, buffers: &[&wgpu::Buffer], offset, (x, y)| {
-                pass.set_pipeline(&kernel.pipeline);
+                pass.set_pipeline(kernel.pipeline());
                 pass.set_bind_group(0, &bind(gpu, kernel, buffers, &ranges), &[offset]);
                 pass.dispatch_workgroups(x, y, 1);
             };
@@ -409,6 +394,30 @@ fn grid(count: usize) -> (u32, u32) {
     (count.div_ceil(rows) as u32, rows as u32)
 }
 
+/// Brings the payload.
+fn upload(
+    gpu: &Gpu,
+    tables: &Tables,
+    packets: &[&Packet],
+    staging: &mut Staging,
+    payload: &Pooled,
+) -> Result<()> {
+    let Some(payload) = payload.get() else { return Ok(()) };
+    let mut slices: Vec<(u64, &[u8])> = Vec::new();
+    for (packet, &start) in packets.iter().zip(&tables.payload) {
+        slices.extend(packet.runs.iter().map(|run| (start + run.start, &run.bytes[..])));
+    }
+    let bytes = tables.payload_bytes;
+    let staged = staging.fill(gpu, bytes, &slices)?;
+    let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+    if bytes > 0 {
+        encoder.copy_buffer_to_buffer(staged, 0, payload, 0, bytes);
+    }
+    let submission = gpu.queue.submit([encoder.finish()]);
+    staging.submitted(submission);
+    gpu.check()
+}
+
 fn constant(gpu: &Gpu, label: &str, bytes: &[u8]) -> wgpu::Buffer {
     let buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
         label: Some(label),
@@ -443,6 +452,6 @@ fn bind(gpu: &Gpu, kernel: &Kernel, buffers: &[&wgpu::Buffer], ranges: &wgpu::Bu
         binding: crate::gpu::RANGE_BINDING,
         resource: wgpu::BindingResource::Buffer(range),
     });
-    let layout = &kernel.layout;
+    let layout = kernel.layout();
     gpu.device.create_bind_group(&wgpu::BindGroupDescriptor { label: None, layout, entries: &entries })
 }

@@ -297,6 +297,29 @@ impl Tables {
         self.steps.iter().rev()
     }
 
+    /// As [`Self::fill`], with as many pictures as make at most `most` bytes of payload and no buffer beyond `limit`, but
+    /// at least one. Gives their number.
+    pub fn fill_within(
+        &mut self,
+        packets: &[&Packet],
+        target: Target,
+        (first, output_start): (usize, u64),
+        (most, limit): (u64, u64),
+    ) -> usize {
+        let mut bytes = 0;
+        let fits = |packet: &&&Packet| {
+            bytes += packet.payload_bytes;
+            bytes <= most
+        };
+        let mut count = packets.iter().take_while(fits).count().max(1);
+        self.fill(&packets[..count], target, first, output_start);
+        while count > 1 && self.largest() > limit {
+            count /= 2;
+            self.fill(&packets[..count], target, first, output_start);
+        }
+        count
+    }
+
     /// The largest buffer that the batch takes, its output apart, in bytes.
     pub fn largest(&self) -> u64 {
         let words = self.narrow_words.max(self.wide_words).max(self.samples);

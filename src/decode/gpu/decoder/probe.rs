@@ -114,7 +114,8 @@ impl GpuDecoder {
     /// kernels write shall hold before.
     fn prepare(&mut self, packets: &[&Packet], target: Target) -> Result<Vec<Guarded>> {
         self.tables.front = GUARD;
-        let count = self.fill(packets, target, GUARD as usize, GUARD, u64::MAX);
+        let limits = (u64::MAX, self.gpu.largest_binding());
+        let count = self.tables.fill_within(packets, target, (GUARD as usize, GUARD), limits);
         self.tables.front = 0;
         if count < packets.len() {
             return Err(GpuFault::Limits("the probed batch does not fit one slice".into()).into());
