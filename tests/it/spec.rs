@@ -34,11 +34,12 @@ fn coefficients(predictor: Predictor, classes: usize) -> Vec<u8> {
 #[test]
 fn tables_have_the_checksums_that_the_spec_states() {
     let weights = WEIGHTS.as_flattened().as_flattened().as_flattened().as_flattened();
-    let tables: [(&str, Vec<u8>); 6] = [
+    let tables: [(&str, Vec<u8>); 7] = [
         ("WEIGHTS", weights.iter().flat_map(|v| v.to_le_bytes()).collect()),
         ("DEFAULT_MAPS", DEFAULT_MAPS.as_flattened().as_flattened().to_vec()),
         ("FREQUENCIES", FREQUENCIES.as_flattened().iter().flat_map(|v| v.to_le_bytes()).collect()),
         ("LINEAR", coefficients(Predictor::Linear, 1)),
+        ("COMPACT", coefficients(Predictor::Compact, 1)),
         ("CLASSED", coefficients(Predictor::Classed, CLASSES)),
         ("ALIAS", ALIAS.iter().flatten().flat_map(|v| v.to_le_bytes()).collect()),
     ];
