@@ -215,7 +215,7 @@ impl Tables {
     ) {
         let params = &packet.header.params[usize::from(level.level)];
         let (first_model, first_plane) = (self.models.len() as u32, self.planes.len() as u32);
-        let mut kind = Kind::Linear;
+        let mut kind = Kind::Exact;
         for &plane in &group.planes {
             let parameters = Parameters::new(&packet.header, &params[plane], plane);
             kind = kind.max(Kind::of(&parameters, &params[plane].model));
