@@ -336,3 +336,23 @@ impl Tables {
         start as u32
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stream::MemorySource;
+    use crate::{Decoder, EncodeOptions, Encoder, Image, Limits, PlaneKind, Request};
+
+    #[test]
+    fn lossless_photographs_take_the_fastest_kernels() {
+        let samples: Vec<u8> = (0..300 * 200 * 3).map(|i| ((i % 900 + i / 900) / 5) as u8).collect();
+        let kinds = [PlaneKind::Red, PlaneKind::Green, PlaneKind::Blue];
+        let image = Image::from_interleaved(Size::new(300, 200), &kinds, 8, &samples).unwrap();
+        let bytes = Encoder::new(EncodeOptions::lossless()).encode(&image).unwrap();
+        let file = Decoder::open(MemorySource::new(bytes), Limits::default()).unwrap();
+        let mut tables = Tables::default();
+        tables.fill(&[&file.packet(&Request::default()).unwrap()], Target::Pixels, 0, 0);
+        let slower = [Kind::Linear, Kind::Any].map(|kind| kind as usize);
+        assert!(tables.steps().flatten().all(|lists| slower.iter().all(|&kind| lists[kind].is_empty())));
+    }
+}
